@@ -1360,18 +1360,30 @@ static size_t qnnrt_compile__move_findings(qnnrt_compile *p, const qnnrt_compile
     return moved;
 }
 
+/* Return true if a graph has the value of an encoding, under its name, its key, or that of a tensor
+   that is made of it: NAME.NUMBER. */
+static int qnnrt_compile__has_value(const qnnrt_ir *ir, const char *name)
+{
+    const size_t bytes = strlen(name);
+    size_t i, dot = bytes;           /* of the last one, if only digits follow it */
+    while (dot > 0 && name[dot - 1] >= '0' && name[dot - 1] <= '9') --dot;
+    dot = dot > 1 && dot < bytes && name[dot - 1] == '.' ? dot - 1 : 0;
+    for (i = 0; i < ir->value_count; ++i) {
+        const qnnrt_ir_value *value = ir->values[i];
+        if (strcmp(value->name, name) == 0 ||
+            (value->key != NULL && strcmp(value->key, name) == 0) ||
+            (dot > 0 && strncmp(value->name, name, dot) == 0 && value->name[dot] == '\0'))
+            return 1;
+    }
+    return 0;
+}
+
 /* Return true if an encoding is for a part. */
 static int qnnrt_compile__is_meant(const qnnrt_compile__part *part, const qnnrt_lower_encoding *e)
 {
-    const qnnrt_ir *ir = part->ir;
-    size_t i;
     if (e->graph != NULL && strcmp(e->graph, part->info.name) == 0) return 1;
     if (e->graph != NULL && strcmp(e->graph, part->graph->info.name) != 0) return 0;
-    for (i = 0; i < ir->value_count; ++i)
-        if (strcmp(ir->values[i]->name, e->name) == 0 ||
-            (ir->values[i]->key != NULL && strcmp(ir->values[i]->key, e->name) == 0))
-            return 1;
-    return 0;
+    return qnnrt_compile__has_value(part->ir, e->name);
 }
 
 /* Give a unit the encodings of its parts, with their names as graphs. */
@@ -2278,16 +2290,12 @@ static qnnrt_result qnnrt_compile__check_encodings(const qnnrt_compile *p, qnnrt
 {
     const qnnrt_lower_desc *desc = &p->desc.lower;
     const qnnrt_compile__graph *graph;
-    size_t i, k;
+    size_t i;
     for (i = 0; i < desc->encoding_count; ++i) {
         const qnnrt_lower_encoding *e = &desc->encodings[i];
         int met = e->graph != NULL;              /* steps are checked when they are lowered */
         for (graph = p->first; graph != NULL && !met; graph = graph->next)
-            for (k = 0; k < graph->ir->value_count && !met; ++k) {
-                const qnnrt_ir_value *value = graph->ir->values[k];
-                met = strcmp(value->name, e->name) == 0 ||
-                      (value->key != NULL && strcmp(value->key, e->name) == 0);
-            }
+            met = qnnrt_compile__has_value(graph->ir, e->name);
         if (met) continue;
         qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "an encoding is of the tensor \"%.200s\", which no "
                         "graph has", e->name);

@@ -139,12 +139,57 @@ sed 's/"relu_"/"relu_9"/' "$tmp/some.json" >"$tmp/none.json"
 # shellcheck disable=SC2086
 mixed encodings_none 1 'an encoding is of the tensor "relu_9", which no graph has' $cnn $refs --encodings "$tmp/none.json"
 # shellcheck disable=SC2086
-mixed codes_so 2 '--calibrate_so is for one backend' $cnn $refs --calibrate "$tmp/x.list" --calibrate_so "$ref"
+mixed codes_so 0 'calibrated graph "torch_cnn.2": 1 samples' $cnn $refs $middle --pin relu_=host --calibrate "$tmp/x.list" --calibrate_so "$ref" \
+    --write_encodings "$tmp/made.json" --verify 1
+cp -r "$out" "$tmp/made"
+check codes_written "$(cat "$tmp/made.json")" python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+names = [e["name"] for e in d["activation_encodings"]]
+sys.exit(not {"x", "relu", "conv2d_2", "softmax"} <= set(names) or len(names) != len(set(names)) or
+         "fc.weight" not in [e["name"] for e in d["param_encodings"]])' "$tmp/made.json"
+# What was written gives the same binaries, without samples.
+# shellcheck disable=SC2086
+mixed codes_again 0 'encodings of ' $cnn $refs $middle --pin relu_=host --encodings "$tmp/made.json"
+check codes_same "$(diff -r "$out" "$tmp/made")" diff -r "$out" "$tmp/made"
+# shellcheck disable=SC2086
+mixed codes_so_none 1 'libQnnNone.so' $cnn $refs --calibrate "$tmp/x.list" --calibrate_so "$tmp/libQnnNone.so"
 # shellcheck disable=SC2086
 mixed codes_list 1 'binary data' $cnn $refs --calibrate "$tmp/x.raw"
 
+# ---- shards, nodes and pictures ----
+# shellcheck disable=SC2086
+mixed shards 0 'verify    graph "torch_cnn", 2 runs' $cnn $refs $middle --pin relu_=cpu --shards 4 --verify 2 --verify_nodes all \
+    --svg "$tmp/plan.svg" --dot "$tmp/plan.dot"
+says shards_nodes out 'verify    nodes of graph "torch_cnn", tolerance 0.0001'
+for node in batch_norm relu_ conv2d_2 softmax; do says "shards_$node" out "  equal   $node "; done
+says shards_differ out ' nodes compared, 0 differ, 0 have NaN'
+check shards_files "$(ls "$out")" test "$(ls "$out"/torch_cnn_npu_*.bin | wc -l)" -gt 2
+hashed shards_sha256 "$(ls "$out"/*.bin | wc -l)" "$out/qnnrt.json"
+rm -rf "$tmp/y"
+# shellcheck disable=SC2086
+run --ctx_dir "$out" --backend_so "npu=$ref" --backend_so "cpu=$ref" --input "x=$tmp/x.raw" --output_dir "$tmp/y"
+is shards_runs 0
+equal shards_pytorch "$tmp/y/torch_cnn/softmax.raw" "$tmp/y.raw" 1e-5
+for file in plan.svg plan.before.svg; do
+    check "picture_$file" "not XML" python3 -c 'import sys, xml.dom.minidom
+xml.dom.minidom.parse(sys.argv[1])' "$tmp/$file"
+done
+check picture_roles "$(cat "$tmp/plan.dot")" sh -c 'grep -q "npu: Transpose" "$1" && grep -q "cpu: .*Relu" "$1"' - "$tmp/plan.dot"
+# A cache has no plan: what shows it compiles again.
+for hit in first second; do
+    # shellcheck disable=SC2086
+    mixed "plan_$hit" 0 "cache     not read: --dot needs the plan" $cnn $refs --cache "$tmp/cache" --dot "$tmp/plan.dot"
+done
+
 # ---- the genuine libraries ----
 if [ -f "$htp" ] && [ -f "$cpu" ]; then
+    # shellcheck disable=SC2086
+    mixed genuine_options 0 'verify    graph "torch_cnn"' $cnn --backends npu,cpu,host --backend_so "npu=$htp" --backend_so "cpu=$cpu" \
+        $middle --pin relu_=cpu --shards 2 --calibrate "$tmp/x.list" --calibrate_so "$ref" --write_encodings "$tmp/made.json" --verify 1 \
+        --verify_nodes first --svg "$tmp/plan.svg"
+    says genuine_nodes out ' nodes compared, 0 differ, 0 have NaN'
+    says genuine_encodings out "wrote     $tmp/made.json: encodings of "
+    says genuine_picture out "wrote     $tmp/plan.svg"
     steps htp_cpu "$htp" "$cpu" cpu 1e-2
     steps htp_host "$htp" "$cpu" host 1e-2
     both_so="--backend_so npu=$htp --backend_so cpu=$cpu"
@@ -215,7 +260,7 @@ wrong speed_words 2 '--speed takes a role and a positive number, not "npu=fast"'
 wrong speed_zero 2 'not "npu=0"' --speed npu=0
 wrong speed_nan 2 'not "npu=nan"' --speed npu=nan
 wrong speed_role 2 '--speed gpu=: no backend has this role' --speed gpu=1
-wrong with_shards 2 '--shards is for one backend, and --backends names several' --shards 2
+wrong shards_none 2 '--shards takes' --shards 0
 printf 'PK\003\004' >"$tmp/a.dlc"
 # shellcheck disable=SC2086
 mixed with_dlc 2 '--backends is for .json graphs and folders of language models, and' "$tmp/a.dlc" $refs

@@ -67,6 +67,12 @@ mixed embedded_weight_only --embedding host --fp16 --weight_bits 8
 holds embedded_weight_only "$tmp/said" 'quantized 29 of 29 weights on npu: 1,638,400 bytes became '
 mixed attention --pin scaled_dot_product_attention_35=host --pin linear_41=npu --pin embedding=npu
 holds attention "$tmp/said" '  step 1   host   1 nodes, "scaled_dot_product_attention_35"'
+# Shards of several backends are cut between layers, too.
+mixed mixed_shards --embedding host --shards 2
+check mixed_shards "$(ls "$out")" test -e "$out/model_npu_1.bin"
+check mixed_shards_cut "$(cat "$out/qnnrt.json")" python3 -c 'import json, sys
+edges = json.load(open(sys.argv[1]))["program"]["pipelines"][0]["edges"]
+sys.exit(not 1 < len(edges) < 6)' "$out/qnnrt.json"
 mixed head --pin logits=host --pin cat_30=cpu --prefill 5
 
 # ---- what is refused ----
@@ -108,7 +114,6 @@ refuses lora_verify 2 '--verify does not know the adapters of --lora' "$model" -
 refuses lora_folder 2 '--lora is for language models' "$data/ir/torch_cnn.json" --lora 4
 refuses no_room 1 'a graph of 32 tokens needs a context of more than that, got 32' "$model" --context_lengths 32
 refuses long 1 'a context of 129 is more than "max_position_embeddings", 128' "$model" --context_lengths 129
-refuses mixed_shards 2 '--shards is for one backend, and --backends names several' "$model" --backends npu,host --shards 2
 refuses no_host 2 '--embedding host needs the host, which is not one of the --backends' "$model" --backends npu --embedding host
 refuses embedding 2 '--embedding takes graph or host' "$model" --embedding file
 # Former names of options are read, and shown nowhere.

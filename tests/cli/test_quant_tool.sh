@@ -210,7 +210,7 @@ compile no_file 1 "cannot read $tmp/none.json" --encodings "$tmp/none.json"
 
 # ---- what does not go together ----
 compile writes_none 2 '--write_encodings needs ranges' --write_encodings "$tmp/none.json"
-compile backends 2 '--write_encodings is for one backend' --calibrate "$tmp/x.npy.list" --write_encodings "$tmp/w.json" --backends npu,cpu
+compile backends 2 'the role "cpu", which has no library' --calibrate "$tmp/x.npy.list" --write_encodings "$tmp/w.json" --backends npu,cpu
 compile blocks 2 '--weight_block is for float activations' --calibrate "$tmp/x.npy.list" --weight_bits 4 --weight_block 16
 compile no_ranges 2 '--activation_bits needs ranges' --activation_bits 8
 if [ -f "$cpu" ]; then

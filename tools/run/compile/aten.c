@@ -313,20 +313,3 @@ void aten_missing(const aten *a, const aten_graph *g, const qnnrt_error *err)
              count == 1 ? " is missing or has" : "s are missing or have", p.data);
     free(p.data);
 }
-
-size_t aten_findings(const aten *a, size_t first, const char *what)
-{
-    const qnnrt_lower_info *info = qnnrt_lower_get_info(a->lower);
-    const size_t count = info->finding_count - first;
-    page p = {NULL, 0, 0};
-    if (count == 0) return 0;
-    for (size_t i = first; i < info->finding_count; ++i) {
-        page_add(&p, "\n  %s", info->findings[i].text);
-        if (info->findings[i].hint != NULL && info->findings[i].hint[0] != '\0')
-            page_add(&p, "\n    %s", info->findings[i].hint);
-    }
-    fail(a->t, NULL, NULL, "%s %lu node%s:%s", what, (unsigned long)count, cli_plural(count),
-         p.data);
-    free(p.data);
-    return count;
-}

@@ -4,10 +4,12 @@
 
    UNITS    op_map.c: >>op_map                      weight_only.c: >>weight_only
             kv.c: >>kv                              aten.c: >>aten
-            lower.c: >>aten_lower                   node_map.c: >>node_map
+            target.c: >>target                      program.c: >>program
+            choices.c: >>choices                    node_map.c: >>node_map
             chart.c: >>chart                        progress.c: >>progress
             guess.c: >>guess                        verify.c: >>verify
-            verify_graph.c: >>verify_graphs         histogram.c: >>calibration >>histogram
+            step.c: >>step                          verify_graph.c: >>verify_graphs
+            histogram.c: >>calibration >>histogram
             calibrate.c: >>calibrate
             encodings.c: >>read_encodings >>write_encodings */
 #ifndef RUN_COMPILE_ATEN_H
@@ -15,8 +17,8 @@
 
 #include "run/base/base.h"
 #include "qnnrt_cache.h"
+#include "qnnrt_compile.h"
 #include "qnnrt_llm_graph.h"
-#include "qnnrt_lower.h"
 
 #include <signal.h>
 
@@ -143,6 +145,19 @@ int kv_ends(tool *t, const char *graph, kv_facts *facts);
    tokenizers do not put it before texts. */
 void kv_settings(void *user, json *j);
 
+/* ---- progress.c: how far compile is ---- */
+
+typedef struct progress {
+    int      lines;                    /* 1: --progress                                   */
+    uint64_t begin_ns, last_ns;        /* last_ns: of the last line, 0: none yet          */
+    int      phase;                    /* of the last line                                */
+} progress;
+
+void progress_begin(progress *p, const settings *set);
+
+/* Print how far the builder is: qnnrt_builder_desc.progress. */
+void progress_build(void *user, const qnnrt_build_progress *at);
+
 /* ---- aten.c: graphs in ATen operators are read, with their weights ---- */
 
 /* What compile spends its time with. */
@@ -170,13 +185,24 @@ typedef struct aten_graph {
     size_t         pass_count;
 } aten_graph;
 
+/* What compiles: libraries by role. */
+typedef struct compile_target {
+    int                    whole;      /* 1: no --backends, so one library has all nodes     */
+    qnnrt_compile_backend *backends;   /* [backend_count]; .backend NULL: the host           */
+    qnnrt_compile_pin     *pins;       /* [pin_count]                                        */
+    size_t                 backend_count, pin_count;
+    char                 **words;      /* [word_count] texts of roles, pins and steps        */
+    size_t                 word_count, word_room;
+} compile_target;
+
 typedef struct aten {
     tool           *t;
     aten_graph     *graphs;
     size_t          graph_count;
     qnnrt_weights **weights;           /* [weights_count], in the order of --weights    */
     size_t          weights_count;
-    qnnrt_lower    *lower;
+    compile_target  target;
+    qnnrt_compile  *program;           /* of all graphs, NULL: the files are cached     */
     aten_graph     *now;               /* that passes work on                           */
     weight_only_options weight_only;
     struct decoder *decoder;           /* that the graphs are made of, NULL: of files   */
@@ -187,6 +213,7 @@ typedef struct aten {
     uint64_t        ns[ATEN_PHASES];
     op_map          map;               /* of --op_map                                   */
     page            verified;          /* what --verify has printed, for --report       */
+    progress        shown;             /* of builders                                   */
 } aten;
 
 #define COMPILE_SOURCES ".dlc containers, .json graphs of PyTorch, the folder of a language" \
@@ -231,59 +258,80 @@ const char *aten_nearest(const aten *a, const char *name, size_t bytes);
 /* Print all weights that are missing or have another shape, after qnnrt_lower_weights() failed. */
 void aten_missing(const aten *a, const aten_graph *g, const qnnrt_error *err);
 
-/* Print the findings of lowering from number `first` on, and return their number. */
-size_t aten_findings(const aten *a, size_t first, const char *what);
+/* ---- target.c: which libraries compile ---- */
 
-/* ---- lower.c: graphs in ATen operators become graphs of QNN ---- */
+/* Keep a text until the end. */
+char *target_keep(aten *a, char *text);
+
+/* Check the options of several backends, without --backends that there are none. Returns STATUS_OK,
+   or STATUS_USAGE after a message. */
+int target_check(aten *a);
+
+/* Give each backend the rows of --op_map that are for its role or for all. Return 0 after printing
+   an error. */
+int target_map(aten *a);
+
+/* Open the backends. Return 0 after printing an error. */
+int target_open(aten *a);
+
+/* Return true if a backend computes in float16, or as exactly. */
+int target_is_half(const aten *a, size_t backend);
+
+void target_free(compile_target *target);
+
+/* ---- program.c: graphs in ATen operators become graphs of QNN ---- */
 
 /* Return for which chip binaries are compiled. */
 qnnrt_builder_desc compile_builder(const tool *t);
 
-/* Return how graphs are lowered for the opened backend. */
-qnnrt_lower_desc aten_desc(aten *a);
+/* Return how programs of the graphs are made. */
+qnnrt_compile_desc program_desc(aten *a);
 
-/* Quantize activations, if that is wanted, and say what stays float. Return 0 after printing an
-   error. */
-int aten_quantize(aten *a, qnnrt_lower *lower);
+/* Give a graph to a program. ir: a->graphs[number].ir, or a copy of what was read. */
+qnnrt_result program_add(const aten *a, qnnrt_compile *program, size_t number, qnnrt_ir *ir,
+                         qnnrt_error *err);
 
-/* Lower all graphs for an opened backend. Return 0 after printing all that is wrong. */
-int aten_lower(aten *a);
+/* Read a graph again, as it was before the passes. Return NULL after filling the error. */
+qnnrt_ir *program_read(const aten *a, const aten_graph *g, qnnrt_error *err);
 
-/* Add the lowered graphs to a builder. Return 0 after printing all that is wrong. */
-int aten_emit(aten *a, qnnrt_builder *builder);
+/* Make the program, and lower its graphs. Return 0 after printing all that is wrong. */
+int program_lower(aten *a);
 
-/* Say what float16 changed, after the weights were read. */
-void aten_loss(const aten *a);
+/* Compile the program that was lowered. Return 0 after printing all that is wrong. */
+int program_build(aten *a);
+
+/* A step of the program. */
+typedef struct program_step {
+    const qnnrt_compile_step     *step;
+    const qnnrt_lower_info       *info;          /* NULL: the host computes it                 */
+    const qnnrt_lower_graph_info *graph;         /* NULL: so, or it was not lowered            */
+} program_step;
+
+/* Return how many steps a graph has, 0 before it is divided. */
+size_t program_steps(const aten *a, size_t graph);
+
+program_step program_step_of(const aten *a, size_t graph, size_t number);
 
 /* Free what was read and made. */
 void aten_free(aten *a);
 
+/* ---- choices.c: which backend computes which node, and why ---- */
+
+/* Print what was decided. */
+void choices(const aten *a);
+
+/* Add what was decided for each node to a report. */
+void choices_report(const aten *a, page *p);
+
 /* ---- node_map.c: --report of compile, node by node ---- */
 
-/* Add what --verify found, the files that were written, the times, and the memory; and write the
-   report. */
-void node_map_end_page(const aten *a, page *p, char *const *paths, size_t path_count);
-
-/* Write the report, of a compilation that failed, too. paths: the binaries, or NULL. */
-void node_map_write(const aten *a, char *const *paths);
+/* Write the report, of a compilation that failed, too. paths: [path_count] what was written. */
+void node_map_write(const aten *a, char *const *paths, size_t path_count);
 
 /* ---- chart.c: pictures of graphs before and after the passes ---- */
 
 /* Write the pictures that were asked for, also of a compilation that failed. */
 void chart_write(const aten *a);
-
-/* ---- progress.c: how far compile is ---- */
-
-typedef struct progress {
-    int      lines;                    /* 1: --progress                                   */
-    uint64_t begin_ns, last_ns;        /* last_ns: of the last line, 0: none yet          */
-    int      phase;                    /* of the last line                                */
-} progress;
-
-void progress_begin(progress *p, const settings *set);
-
-/* Print how far the builder is: qnnrt_builder_desc.progress. */
-void progress_build(void *user, const qnnrt_build_progress *at);
 
 /* ---- guess.c: random inputs that a graph can take ---- */
 
@@ -297,7 +345,8 @@ typedef struct verify {                /* one graph                             
     aten                         *a;
     const aten_graph             *g;
     qnnrt_ir                     *ir;            /* as read, with its weights                  */
-    const qnnrt_lower_graph_info *info;          /* what became of it, NULL: several parts     */
+    const qnnrt_lower_graph_info *info;          /* what became of it, NULL: several steps     */
+    qnnrt_lower                  *lower;         /* that has it, or NULL                       */
     const char                  **ins, **outs;   /* names of inputs and outputs; NULL: not there */
     qnnrt_run                    *run;
     double                      **inputs;        /* [ir->input_count]                          */
@@ -343,15 +392,38 @@ int verify_exec(verify *v);
 /* Compare `runs` runs with random inputs, and print the largest differences of each output. */
 void verify_outputs(verify *v, uint32_t runs);
 
+/* ---- step.c: a step of a program is built and run alone ---- */
+
+typedef struct step_at {
+    size_t         graph, step;
+    int            watch;              /* as qnnrt_compile_watch() has it                 */
+    qnnrt_backend *on;
+} step_at;
+
+typedef struct step_run {
+    qnnrt_compile_watched         watched;
+    const qnnrt_lower_graph_info *info;          /* of the step                           */
+    qnnrt_ir                     *ir;            /* the whole graph, after the passes     */
+    qnnrt_run                    *run;
+    double                      **fed;           /* [watched.ir->input_count]             */
+} step_run;
+
+/* Build a step. what: begins the error. Return 0 after printing one. */
+int step_open(step_run *s, aten *a, qnnrt_compile *program, const step_at *at, const char *what);
+void step_close(step_run *s);
+
+/* Compute what the step reads, on the host. inputs: of the whole graph. */
+qnnrt_result step_feed(step_run *s, double *const *inputs, qnnrt_error *err);
+
+/* Put that into the run, and keep it as rounded there. half: floats are those of float16. Return 0
+   after printing an error. */
+int step_put(step_run *s, aten *a, int half, const char *what);
+
 /* ---- verify_graph.c: compiled graphs are compared with qnnrt_ir_run() ---- */
 
-/* Compare graph `number` of an opened model. half: a backend computes in float16; by_name: inputs
-   and outputs have the names of the graph. */
-void verify_graph(aten *a, qnnrt_manifest *model, size_t number, int half, int by_name);
-
-/* Open the written files on the backend that compiled them, and compare all graphs. Return 0 if
-   that is not wanted. */
-int verify_files(aten *a, char *const *paths);
+/* Open the written files on the backends that compiled them, and compare all graphs. paths:
+   [count] the binaries. Return 0 if that is not wanted. */
+int verify_files(aten *a, char *const *paths, size_t count);
 
 /* ---- histogram.c: samples of calibration, and a histogram of the values of a tensor ---- */
 
@@ -383,24 +455,16 @@ typedef struct calibration {
     aten                 *a;
     aten_graph           *g;
     const char           *list;        /* path                                            */
-    qnnrt_lower          *lower;
-    qnnrt_ir             *ir;          /* that the samples are for                        */
-    const qnnrt_ir       *part;        /* of it that is calibrated, NULL: all             */
-    const char           *name;        /* of the graph that is calibrated                 */
-    qnnrt                *model;
-    qnnrt_run            *run;
-    double              **inputs;      /* [ir->input_count]                               */
-    double              **fed;         /* [part->input_count]                             */
+    step_run              step;        /* that is calibrated                              */
+    const char           *name;        /* of it                                           */
+    double              **inputs;      /* [step.ir->input_count]                          */
     qnnrt_lower_encoding *ranges;      /* [tensor_count], of tensors; .name NULL: of none */
     range_method          method;
     double                percent;     /* of RANGE_PERCENTILE                             */
     histogram           **histograms;  /* [tensor_count] of the second run, NULL: first   */
     size_t                samples;
-    int                   half;        /* 1: the graph computes in float16                */
+    int                   half;        /* 1: the step computes in float16                 */
 } calibration;
-
-/* Run the samples, and append what they show to the encodings. Return 0 after printing an error. */
-int calibrate_run(calibration *c, uint64_t begin);
 
 /* Calibrate all graphs, if that is wanted. Return 0 after printing an error. */
 int calibrate(aten *a);

@@ -49,14 +49,15 @@ static void cache_add_library(qnnrt_cache_key *key, const qnnrt_backend *backend
 }
 
 /* Add the program, the library or those of all roles, and op packages. */
-static void cache_add_makers(qnnrt_cache_key *key, const tool *t, const mixed *m)
+static void cache_add_makers(qnnrt_cache_key *key, const tool *t, const aten *a)
 {
     cache_add_text(key, "qnnrt", qnnrt_version());
     cache_add_file(key, "program", "/proc/self/exe");
-    if (m->backend_count == 0) cache_add_library(key, t->backend);
-    for (size_t i = 0; i < m->backend_count; ++i) {
-        cache_add_text(key, "role", m->backends[i].role);
-        if (m->backends[i].backend != NULL) cache_add_library(key, m->backends[i].backend);
+    if (a == NULL) cache_add_library(key, t->backend);
+    for (size_t i = 0; a != NULL && i < a->target.backend_count; ++i) {
+        const qnnrt_compile_backend *backend = &a->target.backends[i];
+        cache_add_text(key, "role", backend->role);
+        if (backend->backend != NULL) cache_add_library(key, backend->backend);
     }
     for (size_t i = 0; i < t->set.packages.count; ++i) {
         op_package package;
@@ -185,15 +186,15 @@ static int cache_add_decoder(qnnrt_cache_key *key, const decoder *d, qnnrt_error
 }
 
 /* Make the key. a: the graphs, or NULL: containers. Return 0 after filling the error. */
-static int cache_key(const tool *t, const compile_names *names, const aten *a, const mixed *m,
-                     const char *path, char text[QNNRT_CACHE_KEY_BYTES], qnnrt_error *err)
+static int cache_key(const tool *t, const compile_names *names, const aten *a, const char *path,
+                     char text[QNNRT_CACHE_KEY_BYTES], qnnrt_error *err)
 {
     const char *slash = strrchr(path, '/');
     const uint64_t begin = cli_now_ns();
     uint64_t bytes = 0;
     qnnrt_cache_key key;
     qnnrt_cache_key_begin(&key);
-    cache_add_makers(&key, t, m);
+    cache_add_makers(&key, t, a);
     if (!cache_add_options(&key, t, err)) return 0;
     cache_add_text(&key, "file name", slash != NULL ? slash + 1 : path);
     for (size_t i = 0; a == NULL && i < t->set.files.count; ++i) {
@@ -219,7 +220,7 @@ static int cache_key(const tool *t, const compile_names *names, const aten *a, c
 }
 
 void cache_begin(compile_cache *c, const tool *t, const compile_names *names, const aten *a,
-                 const mixed *m, const char *path)
+                 const char *path)
 {
     qnnrt_cache_desc desc = {0};
     qnnrt_error err;
@@ -227,39 +228,43 @@ void cache_begin(compile_cache *c, const tool *t, const compile_names *names, co
     if (t->set.compile->cache == NULL) return;
     desc.limit = t->set.compile->cache_limit << 20;
     int good = qnnrt_cache_open(t->set.compile->cache, &desc, &c->cache, &err) == QNNRT_OK;
-    good = good && cache_key(t, names, a, m, path, c->key, &err);
+    good = good && cache_key(t, names, a, path, c->key, &err);
     if (good) return;
     cache_note(t, &err);
     qnnrt_cache_close(c->cache);
     c->cache = NULL;
 }
 
-/* Return the paths of the binaries of an entry in the output folder. */
-static char **cache_paths(const tool *t, const qnnrt_cache_entry *entry)
+/* Return true for the name of a binary. */
+static int cache_is_binary(const char *name)
 {
-    char **paths = cli_alloc(entry->file_count + 1, sizeof(*paths));
-    size_t count = 0;
-    for (size_t i = 0; i < entry->file_count; ++i) {
-        const char *name = entry->files[i].name;
-        const size_t length = strlen(name);
-        if (length > 4 && strcmp(name + length - 4, ".bin") == 0)
-            paths[count++] = cli_text("%s/%s", t->set.output_dir, name);
-    }
-    return paths;
+    const size_t length = strlen(name);
+    return length > 4 && strcmp(name + length - 4, ".bin") == 0;
 }
 
-char **cache_take(compile_cache *c, tool *t)
+/* List the binaries of an entry in the output folder. */
+static void cache_paths(const tool *t, const qnnrt_cache_entry *entry, compile_files *out)
+{
+    out->paths = cli_alloc(entry->file_count + 1, sizeof(*out->paths));
+    for (size_t i = 0; i < entry->file_count; ++i)
+        if (cache_is_binary(entry->files[i].name))
+            out->paths[out->count++] = cli_text("%s/%s", t->set.output_dir, entry->files[i].name);
+    out->room = entry->file_count + 1;
+    out->binaries = out->count;
+}
+
+int cache_take(compile_cache *c, tool *t, compile_files *out)
 {
     const qnnrt_cache_entry *entry = NULL;
     const uint64_t begin = cli_now_ns();
-    char *missing = NULL, **paths = NULL;
+    char *missing = NULL;
     qnnrt_error err;
-    if (c->cache == NULL) return NULL;
+    if (c->cache == NULL) return 0;
     cli_hold();                                  /* a signal leaves no part of the files */
     qnnrt_result result = QNNRT_E_IO;
     if (compile_folder(t, 0, &missing))
         result = qnnrt_cache_get(c->cache, c->key, t->set.output_dir, &entry, &err);
-    if (result == QNNRT_OK) paths = cache_paths(t, entry);
+    if (result == QNNRT_OK) cache_paths(t, entry, out);
     else if (missing != NULL) cli_remove_folders(t->set.output_dir, missing);
     if (result != QNNRT_OK) compile_unlock(t);   /* compiling may take long */
     cli_release();
@@ -272,17 +277,14 @@ char **cache_take(compile_cache *c, tool *t)
         say(t, "cache     the files are in entry %.*s: copied %lu, %s bytes, %.0f ms\n",
             CACHE_SHOWN, c->key, (unsigned long)entry->file_count, shown, ms(cli_now_ns() - begin));
         free(shown);
-        for (size_t i = 0; i < entry->file_count; ++i) {
-            const char *name = entry->files[i].name;
-            const size_t length = strlen(name);
-            if (length <= 4 || strcmp(name + length - 4, ".bin") != 0)
-                say(t, "wrote     %s/%s\n", t->set.output_dir, name);
-        }
+        for (size_t i = 0; i < entry->file_count; ++i)
+            if (!cache_is_binary(entry->files[i].name))
+                say(t, "wrote     %s/%s\n", t->set.output_dir, entry->files[i].name);
     } else if (result == QNNRT_E_FORMAT)
         say(t, "note      %s; compiling again\n", err.text);
     else if (result != QNNRT_E_NOT_FOUND && !t->failed)
         cache_note(t, &err);
-    return paths;
+    return result == QNNRT_OK;
 }
 
 /* Add a name to a list that has none twice. */
@@ -310,16 +312,16 @@ static void cache_program_names(const char *text, size_t bytes, cache_names *nam
     }
 }
 
-void cache_keep(const compile_cache *c, const tool *t, const aten *a, char *const *paths)
+void cache_keep(const compile_cache *c, const tool *t, const aten *a, const compile_files *files)
 {
     enum { MOST = 1 << 26 };
     cache_names names = {NULL, 0, 0};
     size_t bytes = 0;
     qnnrt_error err;
-    if (c->cache == NULL || c->hit || paths == NULL || t->failed) return;
-    for (size_t i = 0; paths[i] != NULL; ++i) {
-        const char *slash = strrchr(paths[i], '/');
-        cache_name(&names, slash != NULL ? slash + 1 : paths[i]);
+    if (c->cache == NULL || c->hit || t->failed) return;
+    for (size_t i = 0; i < files->count; ++i) {
+        const char *slash = strrchr(files->paths[i], '/');
+        cache_name(&names, slash != NULL ? slash + 1 : files->paths[i]);
     }
     char *program = cli_text("%s/qnnrt.json", t->set.output_dir);
     char *steps = cli_text("%s/host.json", t->set.output_dir);

@@ -23,17 +23,26 @@ static const struct { const char *text, *style, *colour; } chart_kinds[CHART_KIN
     {"no operator", "none", "#eef4fa"},         {"refused", "bad", "#fbe3e1"}
 };
 
-/* Return what became of a node of the graph after the passes. ops: operators of each live node. */
+/* What computes a node of the graph after the passes. */
+typedef struct chart_made {
+    const char *role;                  /* of several backends; "": there is one          */
+    page        types;                 /* of operators; .data NULL: the host computes it */
+    size_t      ops;                   /* 0: nothing does                                */
+} chart_made;
+
+/* Return what became of a node of the graph after the passes. info: of the only library, or NULL;
+   made: what computes each live node. */
 static chart_kind chart_became(const qnnrt_lower_info *info, const qnnrt_ir_node *node,
-                             const size_t *ops)
+                               const chart_made *made)
 {
-    for (size_t i = 0; i < info->finding_count; ++i)
+    for (size_t i = 0; info != NULL && i < info->finding_count; ++i)
         if (info->findings[i].node == node) return CHART_REFUSED;
     if (node->dead)
         return strncmp(node->mapping, "fused", 5) == 0    ? CHART_FUSED
                : strncmp(node->mapping, "folded", 6) == 0 ? CHART_FOLDED
                                                        : CHART_REMOVED;
-    return ops[node->at] == 0 ? CHART_NONE : node->mapping[0] != '\0' ? CHART_CHANGED : CHART_KEPT;
+    if (made[node->at].ops == 0) return CHART_NONE;
+    return node->mapping[0] != '\0' ? CHART_CHANGED : CHART_KEPT;
 }
 
 /* Add what a box reads. Inputs of the graph come after its nodes. */
@@ -77,31 +86,76 @@ static void chart_end(layer_box *box, const qnnrt_ir_value *value, const char *w
     box->key = type;
 }
 
-/* Return types of operators, as many as fit a box: "MatMul Softmax +3". Those that only move values
-   are left out first. The caller frees it. */
-static char *chart_types(const char *types)
+/* Return types of operators, as many as fit: "MatMul Softmax +3". Those that only move values are
+   left out first. The caller frees it. */
+static char *chart_types(const char *types, size_t most)
 {
-    enum { MOST = 23 };
     const char *from = types, *end;
     unsigned long left = 0;
-    if (strlen(types) <= MOST) return cli_text("%s", types);
+    if (strlen(types) <= most) return cli_text("%s", types);
     while ((strncmp(from, "Reshape ", 8) == 0 || strncmp(from, "Transpose ", 10) == 0))
         from = strchr(from, ' ') + 1;
     end = from + strcspn(from, " ");
-    while (*end != '\0' && end + 1 + strcspn(end + 1, " ") <= from + MOST - 4)
+    while (*end != '\0' && end + 1 + strcspn(end + 1, " ") <= from + most - 4)
         end += 1 + strcspn(end + 1, " ");
     for (const char *at = types; *at != '\0'; ++at) left += *at == ' ' && (at < from || at >= end);
     return left > 0 ? cli_text("%.*s +%lu", (int)(end - from), from, left) : cli_text("%s", from);
 }
 
-/* Make the box of a node. became: what it is after the passes, or NULL; types: of its operators, or
+/* Return what to write into the box of a node. The caller frees it. */
+static char *chart_head(const qnnrt_ir_node *node, const chart_made *made, int before)
+{
+    enum { MOST = 23, ROLE = 8 };
+    char *role = made == NULL || before || made->role[0] == '\0' || strlen(made->role) > ROLE
+                     ? cli_text("%s", "") : cli_text("%s: ", made->role);
+    char *what = before || made == NULL || made->types.data == NULL
+                     ? cli_text("%.*s", (int)strcspn(node->op, "."), node->op)
+                     : chart_types(made->types.data, MOST - strlen(role));
+    char *head = cli_text("%s%s", role, what);
+    free(role);
+    free(what);
+    return head;
+}
+
+/* Find out what computes each node of a graph. made: [ir->node_count]. */
+static void chart_ops(const aten *a, size_t number, chart_made *made)
+{
+    const qnnrt_ir *ir = a->graphs[number].ir;
+    size_t most = 0;
+    for (size_t i = 0; i < ir->node_count; ++i)
+        if (ir->nodes[i]->number > most) most = ir->nodes[i]->number;
+    size_t *at = cli_alloc(most + 1, sizeof(*at));       /* a step has copies of nodes */
+    for (size_t i = 0; i < ir->node_count; ++i) at[ir->nodes[i]->number] = i;
+    for (size_t s = 0; s < program_steps(a, number); ++s) {
+        const program_step step = program_step_of(a, number, s);
+        const qnnrt_ir *host = step.info == NULL ? step.step->ir : NULL;
+        const char *role = a->target.whole ? "" : a->target.backends[step.step->backend].role;
+        for (size_t i = 0; host != NULL && i < host->node_count; ++i) {
+            made[at[host->nodes[i]->number]].ops = 1;
+            made[at[host->nodes[i]->number]].role = role;
+        }
+        for (size_t i = 0; step.graph != NULL && i < step.graph->op_count; ++i) {
+            const qnnrt_lower_op *op = &step.graph->ops[i];
+            if (!op->used || op->node == NULL) continue;
+            chart_made *by = &made[at[op->node->number]];
+            if (by->ops++ > 0) page_text(&by->types, " ");
+            page_text(&by->types, op->type);
+            by->role = role;
+        }
+    }
+    free(at);
+}
+
+/* Make the box of a node. became: what it is after the passes, or NULL; made: what computes it, or
    NULL; before: the graph is drawn as it was read. */
 static void chart_node(layer_box *box, const qnnrt_ir *ir, const qnnrt_ir_node *node,
-                       const qnnrt_ir_node *became, chart_kind kind, const char *types, int before)
+                       const qnnrt_ir_node *became, chart_kind kind, const chart_made *made,
+                       int before)
 {
+    const char *role = made != NULL ? made->role : "";
     page title = {NULL, 0, 0}, key = {NULL, 0, 0};
     page_add(&title, "%s = %s", node->name, node->op);
-    page_add(&key, "%d %s", (int)kind, node->op);
+    page_add(&key, "%d %s%s", (int)kind, role, node->op);
     for (size_t k = 0; k < node->output_count; ++k) {
         char *type = chart_type(node->outputs[k]);
         page_add(&title, "\n%s", type);
@@ -110,34 +164,29 @@ static void chart_node(layer_box *box, const qnnrt_ir *ir, const qnnrt_ir_node *
     }
     box->key = key.data;
     if (became != NULL && became->mapping[0] != '\0') page_add(&title, "\n%s", became->mapping);
-    if (types != NULL) page_add(&title, "\n%s", types);
-    chart_texts(box, kind, node->name, before || types == NULL
-                ? cli_text("%.*s", (int)strcspn(node->op, "."), node->op) : chart_types(types),
-                title.data);
+    if (role[0] != '\0') page_add(&title, "\non %s", role);
+    if (made != NULL && made->types.data != NULL) page_add(&title, "\n%s", made->types.data);
+    chart_texts(box, kind, node->name, chart_head(node, made, before), title.data);
     box->reads = cli_alloc(node->input_count, sizeof(*box->reads));
     for (size_t k = 0; k < node->input_count; ++k) chart_read(ir, box, node->inputs[k]);
 }
 
 /* Make the items of a graph. before: it is the graph as it was read, and g->ir is what became of
    it. */
-static void chart_make(layers *out, const aten_graph *g, const qnnrt_lower_info *info,
-                       const qnnrt_lower_graph_info *lowered, const qnnrt_ir *ir, int before)
+static void chart_make(layers *out, const aten *a, size_t number, int before)
 {
+    const aten_graph *g = &a->graphs[number];
+    const qnnrt_ir *ir = before ? g->read : g->ir;
+    const qnnrt_lower_info *info = a->target.whole ? program_step_of(a, 0, 0).info : NULL;
     const size_t all = g->ir->node_count + g->ir->removed_count;
     const qnnrt_ir_node **now = cli_alloc(g->node_count, sizeof(*now));
-    size_t *ops = cli_alloc(g->ir->node_count, sizeof(*ops));
-    page *types = cli_alloc(g->ir->node_count, sizeof(*types));
+    chart_made *made = cli_alloc(g->ir->node_count, sizeof(*made));
     for (size_t i = 0; i < all; ++i) {
         const qnnrt_ir_node *node = i < g->ir->node_count ? g->ir->nodes[i]
                                     : g->ir->removed[i - g->ir->node_count];
         if (node->number < g->node_count) now[node->number] = node;
     }
-    for (size_t i = 0; i < lowered->op_count; ++i) {
-        const qnnrt_lower_op *op = &lowered->ops[i];
-        if (!op->used || op->node == NULL) continue;
-        if (ops[op->node->at]++ > 0) page_text(&types[op->node->at], " ");
-        page_text(&types[op->node->at], op->type);
-    }
+    chart_ops(a, number, made);
     out->title = cli_shown(g->name);
     out->about = cli_text("graph %s: %lu node%s", before ? "as it was read" : "after the passes",
                           (unsigned long)ir->node_count, cli_plural(ir->node_count));
@@ -148,9 +197,9 @@ static void chart_make(layers *out, const aten_graph *g, const qnnrt_lower_info 
         const qnnrt_ir_node *node = ir->nodes[i];
         const qnnrt_ir_node *became = !before ? node
                                     : node->number < g->node_count ? now[node->number] : NULL;
-        const chart_kind kind = became != NULL ? chart_became(info, became, ops) : CHART_REMOVED;
-        const int lives = became != NULL && !became->dead && ops[became->at] != 0;
-        chart_node(&out->items[i], ir, node, became, kind, lives ? types[became->at].data : NULL,
+        const chart_kind kind = became != NULL ? chart_became(info, became, made) : CHART_REMOVED;
+        const int lives = became != NULL && !became->dead && made[became->at].ops != 0;
+        chart_node(&out->items[i], ir, node, became, kind, lives ? &made[became->at] : NULL,
                    before);
     }
     for (size_t i = 0; i < ir->input_count; ++i)
@@ -161,9 +210,8 @@ static void chart_make(layers *out, const aten_graph *g, const qnnrt_lower_info 
         box->reads = cli_alloc(1, sizeof(*box->reads));
         chart_read(ir, box, ir->outputs[i]);
     }
-    for (size_t i = 0; i < g->ir->node_count; ++i) free(types[i].data);
-    free(types);
-    free(ops);
+    for (size_t i = 0; i < g->ir->node_count; ++i) free(made[i].types.data);
+    free(made);
     free(now);
 }
 
@@ -251,13 +299,9 @@ static char *chart_before(const char *path)
 static void chart_all(const aten *a, int before)
 {
     tool *t = a->t;
-    const qnnrt_lower_info *info = qnnrt_lower_get_info(a->lower);
-    layers *graphs = cli_alloc(info->graph_count, sizeof(*graphs));
-    size_t count = 0;
-    for (size_t i = 0; i < info->graph_count; ++i) {
-        const aten_graph *g = &a->graphs[i];
-        chart_make(&graphs[count++], g, info, &info->graphs[i], before ? g->read : g->ir, before);
-    }
+    layers *graphs = cli_alloc(a->graph_count, sizeof(*graphs));
+    const size_t count = a->graph_count;
+    for (size_t i = 0; i < count; ++i) chart_make(&graphs[i], a, i, before);
     if (t->set.dot != NULL) {
         char *path = before ? chart_before(t->set.dot) : cli_text("%s", t->set.dot);
         chart_dot(t, path, graphs, count);
@@ -275,8 +319,7 @@ static void chart_all(const aten *a, int before)
 void chart_write(const aten *a)
 {
     const settings *set = &a->t->set;
-    if ((set->svg == NULL && set->dot == NULL) || a->lower == NULL ||
-        qnnrt_lower_get_info(a->lower)->graph_count == 0) return;
+    if ((set->svg == NULL && set->dot == NULL) || program_steps(a, 0) == 0) return;
     if (!is_stdout(set->svg) && !is_stdout(set->dot)) chart_all(a, 1);
     chart_all(a, 0);
 }

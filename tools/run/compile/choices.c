@@ -1,7 +1,7 @@
 /* choices.c - which backend computes which node, and why
 
    ROOM     >>choices */
-#include "run/compile/compile.h"
+#include "run/compile/aten.h"
 
 /* =====================================================================================
    CHOICES                                                                      >>choices
@@ -9,35 +9,35 @@
    ===================================================================================== */
 
 /* Return the role of a backend of a plan; -1: memory of the host. */
-static const char *choice_role(const mixed *m, int32_t backend)
+static const char *choice_role(const aten *a, int32_t backend)
 {
-    return backend >= 0 ? m->backends[backend].role : "host";
+    return backend >= 0 ? a->target.backends[backend].role : "host";
 }
 
 /* Add each node with its candidates, and why it is where it is. */
-static void choice_nodes(page *out, const mixed *m, const qnnrt_compile_graph *graph)
+static void choice_nodes(page *out, const aten *a, const qnnrt_compile_graph *graph)
 {
     const qnnrt_partition_info *plan = graph->partition;
     for (size_t i = 0; i < plan->choice_count; ++i) {
         const qnnrt_partition_choice *choice = &plan->choices[i];
         page p = {NULL, 0, 0};
         page_text(&p, "");
-        for (size_t b = 0; b < m->backend_count; ++b)
+        for (size_t b = 0; b < a->target.backend_count; ++b)
             if (choice->candidates >> b & 1)
-                page_add(&p, "%s%s", p.used > 0 ? "," : "", m->backends[b].role);
+                page_add(&p, "%s%s", p.used > 0 ? "," : "", a->target.backends[b].role);
         page_add(out, "  %-28s %-34s step %-3lu %-6s of %-14s %s\n", graph->ir->nodes[i]->name,
-            graph->ir->nodes[i]->op, (unsigned long)choice->step, choice_role(m, choice->backend),
+            graph->ir->nodes[i]->op, (unsigned long)choice->step, choice_role(a, choice->backend),
             p.data, choice->why);
-        for (size_t b = 0; b < m->backend_count; ++b) {
-            const char *why = plan->refusals[i * m->backend_count + b];
-            if (why != NULL) page_add(out, "    not %s: %s\n", m->backends[b].role, why);
+        for (size_t b = 0; b < a->target.backend_count; ++b) {
+            const char *why = plan->refusals[i * a->target.backend_count + b];
+            if (why != NULL) page_add(out, "    not %s: %s\n", a->target.backends[b].role, why);
         }
         free(p.data);
     }
 }
 
 /* Add the plan of a graph, with each node or without. */
-static void choice_graph(page *out, const mixed *m, const qnnrt_compile_graph *graph, int nodes)
+static void choice_graph(page *out, const aten *a, const qnnrt_compile_graph *graph, int nodes)
 {
     const qnnrt_partition_info *plan = graph->partition;
     if (plan == NULL) return;
@@ -54,11 +54,11 @@ static void choice_graph(page *out, const mixed *m, const qnnrt_compile_graph *g
             const qnnrt_partition_transfer *move = &plan->transfers[k];
             if (move->before_step != i) continue;
             page_add(out, "           \"%s\" from %s to %s, %llu bytes\n",
-                     graph->ir->values[move->value]->name, choice_role(m, move->from),
-                     choice_role(m, move->to), (unsigned long long)move->bytes);
+                     graph->ir->values[move->value]->name, choice_role(a, move->from),
+                     choice_role(a, move->to), (unsigned long long)move->bytes);
         }
         page_add(out, "  step %-3lu %-6s %lu nodes, \"%s\" to \"%s\"", (unsigned long)i,
-            choice_role(m, step->backend), (unsigned long)step->node_count,
+            choice_role(a, step->backend), (unsigned long)step->node_count,
             graph->ir->nodes[step->nodes[0]]->name,
             graph->ir->nodes[step->nodes[step->node_count - 1]]->name);
         if (graph->step_count > i && graph->steps[i].op_count > 0)
@@ -66,22 +66,22 @@ static void choice_graph(page *out, const mixed *m, const qnnrt_compile_graph *g
         page_add(out, "\n");
     }
     for (size_t i = 0; i < plan->state_count; ++i)
-        page_add(out, "  state    %s: %s: %s\n", choice_role(m, plan->states[i].owner),
+        page_add(out, "  state    %s: %s: %s\n", choice_role(a, plan->states[i].owner),
             plan->states[i].name, plan->states[i].why);
-    if (nodes) choice_nodes(out, m, graph);
+    if (nodes) choice_nodes(out, a, graph);
 }
 
 /* Add the costs, and the plans of all graphs. */
-static void choice_all(page *out, const mixed *m, int nodes)
+static void choice_all(page *out, const aten *a, int nodes)
 {
-    const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
+    const qnnrt_compile_info *info = qnnrt_compile_get_info(a->program);
     page_add(out, "\ncosts     a step %g us, a transfer %g us and %g us for a byte; operations in a"
                   " us:", info->costs.per_step, info->costs.per_crossing, info->costs.per_byte);
     for (size_t i = 0; i < info->backend_count; ++i)
         page_add(out, " %s %g", info->backends[i].role, info->backends[i].speed);
     page_text(out, "\n");
     for (size_t i = 0; i < info->graph_count; ++i)
-        choice_graph(out, m, &info->graphs[i], nodes);
+        choice_graph(out, a, &info->graphs[i], nodes);
     if (info->flushed > 0)
         page_add(out, "note      %llu values of weights are 0 in float16\n",
                  (unsigned long long)info->flushed);
@@ -90,42 +90,39 @@ static void choice_all(page *out, const mixed *m, int nodes)
                       " largest number\n", (unsigned long long)info->clamped);
 }
 
-void choices(const mixed *m)
+void choices(const aten *a)
 {
-    const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
+    const qnnrt_compile_info *info = qnnrt_compile_get_info(a->program);
     page p = {NULL, 0, 0};
-    choice_all(&p, m, m->a->t->set.compile->explain);
-    say(m->a->t, "%s", p.data);
+    if (a->target.whole) return;
+    choice_all(&p, a, a->t->set.compile->explain);
+    say(a->t, "%s", p.data);
     free(p.data);
     for (size_t i = 0; i < info->backend_count && info->weight_only != NULL; ++i) {
         char *on = cli_text(" on %s", info->backends[i].role);
-        weight_only_say(m->a->t, info->weight_only[i].list, info->weight_only[i].count, on);
+        weight_only_say(a->t, info->weight_only[i].list, info->weight_only[i].count, on);
         free(on);
     }
 }
 
-void choices_report(const mixed *m)
+void choices_report(const aten *a, page *p)
 {
-    const aten *a = m->a;
-    page p = {NULL, 0, 0};
-    if (a->t->set.compile->report == NULL || m->program == NULL) return;
-    const qnnrt_compile_info *info = qnnrt_compile_get_info(m->program);
+    const qnnrt_compile_info *info = qnnrt_compile_get_info(a->program);
     for (size_t i = 0; i < info->backend_count; ++i) {
         const qnnrt_backend_info *backend = info->backends[i].backend == NULL ? NULL
                                     : qnnrt_backend_get_info(info->backends[i].backend);
-        if (backend == NULL) page_add(&p, "%s: computes in float32\n", info->backends[i].role);
-        else page_add(&p, "%s: %s, build %s\n", info->backends[i].role, backend->provider,
+        if (backend == NULL) page_add(p, "%s: computes in float32\n", info->backends[i].role);
+        else page_add(p, "%s: %s, build %s\n", info->backends[i].role, backend->provider,
                       backend->build_id);
     }
-    choice_all(&p, m, 1);
-    if (info->move_count > 0) page_text(&p, "\nmoved\n");
+    choice_all(p, a, 1);
+    if (info->move_count > 0) page_text(p, "\nmoved\n");
     for (size_t i = 0; i < info->move_count; ++i)
-        page_add(&p, "  graph \"%s\": node \"%s\" (%s) away from %s: %s\n", info->moves[i].graph,
+        page_add(p, "  graph \"%s\": node \"%s\" (%s) away from %s: %s\n", info->moves[i].graph,
                  info->moves[i].node, info->moves[i].op, info->moves[i].role, info->moves[i].why);
     for (size_t i = 0; i < info->backend_count && info->weight_only != NULL; ++i) {
         char *on = cli_text(" on %s", info->backends[i].role);
-        weight_only_report(&p, info->weight_only[i].list, info->weight_only[i].count, on);
+        weight_only_report(p, info->weight_only[i].list, info->weight_only[i].count, on);
         free(on);
     }
-    node_map_end_page(a, &p, m->paths, m->path_count);
 }

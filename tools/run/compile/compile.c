@@ -35,9 +35,9 @@ static int check_compile(const settings *set)
     return status != STATUS_OK || decoder_is_model(set->files.items[0]) ? status : aten_check(set);
 }
 
-/* Build the binaries and save them. a: the graphs, or NULL: containers. Return their paths, or NULL
-   after printing an error. */
-static char **compile_build(tool *t, const compile_names *names, aten *a, const char *path)
+/* Compile containers, and save the binaries. Return 0 after printing an error. */
+static int compile_containers(tool *t, const compile_names *names, const char *path,
+                              compile_files *out)
 {
     const settings *set = &t->set;
     qnnrt_error err;
@@ -52,12 +52,8 @@ static char **compile_build(tool *t, const compile_names *names, aten *a, const 
     context.weight_sharing = set->compile->graph.share;
     qnnrt_result result = qnnrt_builder_create(t->backend, &desc, &builder, &err);
     if (result == QNNRT_OK) {
-        if (a == NULL) qnnrt_builder_context(builder, &context);
-        if (a != NULL && !aten_emit(a, builder)) {
-            qnnrt_builder_destroy(builder);
-            return NULL;
-        }
-        for (size_t i = 0; i < set->files.count && a == NULL; ++i) {
+        qnnrt_builder_context(builder, &context);
+        for (size_t i = 0; i < set->files.count; ++i) {
             qnnrt_graph_desc graph = {0};
             graph.name = names->names[i];
             graph.fp16 = set->compile->graph.fp16;
@@ -66,18 +62,9 @@ static char **compile_build(tool *t, const compile_names *names, aten *a, const 
             graph.hvx_threads = set->compile->graph.hvx;
             qnnrt_builder_dlc(builder, set->files.items[i], &graph);
         }
-        const uint64_t begin = cli_now_ns();
         result = qnnrt_builder_finish(builder, &model, &err);
         cli_busy_end();
-        aten_spent(a, ATEN_BUILD, begin);
-        if (a != NULL) aten_loss(a);
-        if (a != NULL && result == QNNRT_OK)
-            weight_only_say(t, qnnrt_lower_get_info(a->lower)->weight_only,
-                            qnnrt_lower_get_info(a->lower)->weight_only_count, "");
     }
-    const uint64_t begin = cli_now_ns();
-    char **paths = result == QNNRT_OK ? compile_save(t, model, a, path) : NULL;
-    aten_spent(a, ATEN_SAVE, begin);
     if (result != QNNRT_OK)
         fail(t, NULL, result == QNNRT_E_LIBRARY
              ? cli_library_hint(&err, set->system, "Name the library with --system_so FILE.")
@@ -85,16 +72,16 @@ static char **compile_build(tool *t, const compile_names *names, aten *a, const 
                       ? "Name the graphs with --graph_name N1,N2."
                                                              : cli_hint(&err), "%s",
                  cli_told(&err));
+    const int good = result == QNNRT_OK && compile_save(t, model, NULL, path, out);
     if (qnnrt_close(model) != QNNRT_OK)
         fail(t, NULL, LOG_HINT, "closing the built model failed");
-    return paths;
+    return good;
 }
 
 /* Show the new binaries and write their metadata. */
-static void compile_show(tool *t, char **paths, const char *library)
+static void compile_show(tool *t, const compile_files *files)
 {
-    size_t count = 0;
-    while (paths[count] != NULL) ++count;
+    char *library = cli_text("%s", qnnrt_backend_get_info(t->backend)->path);
     /* Only libQnnRef.so reads its own binaries; libQnnSystem.so has read the .dlc. */
     const int own = qnnrt_backend_get_info(t->backend)->id == 0x524546;
     t->set.command = COMMAND_INSPECT;
@@ -107,10 +94,14 @@ static void compile_show(tool *t, char **paths, const char *library)
     t->set.json_file = t->set.output_dir;
     qnnrt_backend_close(t->backend);
     t->backend = NULL;
-    t->model = open_sources(t, NULL, (const char *const *)paths, count);
-    if (t->model == NULL) return;
-    say_model(t);
-    write_dumps(t);
+    t->model = open_sources(t, NULL, (const char *const *)files->paths, files->binaries);
+    if (t->model != NULL) {
+        say_model(t);
+        write_dumps(t);
+    }
+    t->set.backend = NULL;
+    if (own) t->set.system = NULL;
+    free(library);
 }
 
 /* Write --json: the library that compiled, and the files. */
@@ -137,121 +128,147 @@ static void compile_document(tool *t, int cached)
     free(p.data);
 }
 
+/* Take the files from the cache, or make them with a->program. Return 0 after printing an error. */
+static int compile_make(aten *a, const compile_names *names, const char *path,
+                        compile_cache *cache, compile_files *files)
+{
+    tool *t = a->t;
+    const compile_settings *c = t->set.compile;
+    const char *plan = c->explain ? "--explain_plan" : c->report != NULL ? "--report"
+                       : t->set.svg != NULL ? "--svg" : t->set.dot != NULL ? "--dot"
+                       : c->write_encodings != NULL ? "--write_encodings"
+                       : c->verify_nodes != 0 ? "--verify_nodes" : NULL;
+    cache_begin(cache, t, names, a, path);
+    if (!a->target.whole && plan != NULL && cache->cache != NULL)
+        say(t, "cache     not read: %s needs the plan\n", plan);
+    else if (cache_take(cache, t, files))
+        return !a->target.whole || !aten_wants_lowering(&t->set) || program_lower(a);
+    if (t->failed || !program_lower(a) || !program_build(a)) return 0;
+    const uint64_t begin = cli_now_ns();
+    const int good = compile_save(t, NULL, a, path, files);
+    aten_spent(a, ATEN_SAVE, begin);
+    return good;
+}
+
+/* Compile graphs. Return 1 if the files come from the cache. */
+static int compile_graphs(aten *a, const compile_names *names, const char *path)
+{
+    tool *t = a->t;
+    compile_cache cache = {0};
+    compile_files files = {NULL, 0, 0, 0};
+    int made = 0;
+    if (target_open(a)) {
+        made = encodings_read(a) && calibrate(a) && compile_make(a, names, path, &cache, &files);
+        for (size_t i = 0; i < files.count; ++i) say_wrote(t, files.paths[i]);
+        const uint64_t begin = cli_now_ns();
+        if (made && verify_files(a, files.paths, files.binaries))
+            aten_spent(a, ATEN_VERIFY, begin);
+        if (made) decoder_tokenizer(a);
+        cache_keep(&cache, t, a, &files);
+        node_map_write(a, files.paths, files.count);
+        if (made) encodings_write(a);
+        chart_write(a);
+    }
+    /* Models of the program hold the backends. */
+    qnnrt_compile_free(a->program);
+    a->program = NULL;
+    if (a->target.whole) {
+        if (a->target.backend_count > 0) a->target.backends[0].backend = NULL;
+        if (made) compile_show(t, &files);
+    } else t->backend = NULL;                    /* it is closed with the others */
+    compile_free(&files, 0);
+    qnnrt_cache_close(cache.cache);
+    return cache.hit;
+}
+
+/* Compile containers, unless they are in the cache. Return 1 if they were. */
+static int compile_dlc(tool *t, const compile_names *names, const char *path)
+{
+    compile_cache cache = {0};
+    compile_files files = {NULL, 0, 0, 0};
+    qnnrt_backend_desc desc;
+    qnnrt_error err;
+    backend_options(t, &desc);
+    desc.soc_model = 0;                          /* the builder's descriptor has it */
+    if (qnnrt_backend_open(&desc, &t->backend, &err) != QNNRT_OK) {
+        fail_backend(t, &err);
+        return 0;
+    }
+    say_backend(t, t->backend, "", 1);
+    if (register_packages(t, t->backend, NULL, 1)) {
+        cache_begin(&cache, t, names, NULL, path);
+        const int made = cache_take(&cache, t, &files) ||
+                         (!t->failed && compile_containers(t, names, path, &files));
+        for (size_t i = 0; i < files.count; ++i) say_wrote(t, files.paths[i]);
+        cache_keep(&cache, t, NULL, &files);
+        if (made) compile_show(t, &files);
+    }
+    compile_free(&files, 0);
+    qnnrt_cache_close(cache.cache);
+    return cache.hit;
+}
+
+/* Say what is to be compiled: *a receives it, NULL for containers. Returns STATUS_OK, or
+   STATUS_USAGE after a message. */
+static int compile_sources(tool *t, const compile_names *names, aten *graphs, decoder *model,
+                           aten **a)
+{
+    const char *first = t->set.files.items[0];
+    int status = STATUS_OK;
+    graphs->t = t;
+    if (aten_is_graph(first)) {
+        *a = graphs;
+        graphs->graph_count = t->set.files.count;
+        graphs->graphs = cli_alloc(graphs->graph_count, sizeof(*graphs->graphs));
+        for (size_t i = 0; i < graphs->graph_count; ++i)
+            graphs->graphs[i].file = t->set.files.items[i];
+        status = aten_name(graphs, names->names);
+    } else if (decoder_is_model(first)) {
+        *a = graphs;
+        graphs->decoder = model;
+        model->folder = first;
+        model->gguf = decoder_is_gguf(first);
+    } else if (t->set.compile->backends != NULL) {
+        return cli_usage("Leave it out.", "--backends is for .json graphs and folders of language"
+                         " models, and %s is neither", first);
+    }
+    if (status == STATUS_OK && *a != NULL) return target_check(graphs);
+    if (status == STATUS_OK)
+        status = check_package_roles(&t->set, NULL, 0, "Write --op_package PATH:PROVIDER.");
+    if (status == STATUS_OK && t->set.role_count > 0)
+        status = cli_usage("Write --backend_so FILE.", "--backend_so has a role, and there is no"
+                           " --backends");
+    return status;
+}
+
 int verb_compile(void *user)
 {
     tool *t = user;
     compile_names names = {NULL, NULL};
     aten graphs = {0}, *a = NULL;
     decoder model = {0};
-    compile_cache cache = {0};
-    qnnrt_backend_desc desc;
-    qnnrt_error err;
     const compile_settings *set = t->set.compile;
-    mixed m = {0};
-    int status = check_compile(&t->set);
+    int status = check_compile(&t->set), cached = 0;
     if (status == STATUS_OK && (set->cache_list || set->cache_clear)) {
         cache_manage(t);
         return STATUS_OK;
     }
     if (status == STATUS_OK) status = compile_split(&t->set, &names);
-    if (status == STATUS_OK && aten_is_graph(t->set.files.items[0])) {
-        a = &graphs;
-        a->t = t;
-        a->graph_count = t->set.files.count;
-        a->graphs = cli_alloc(a->graph_count, sizeof(*a->graphs));
-        for (size_t i = 0; i < a->graph_count; ++i) a->graphs[i].file = t->set.files.items[i];
-        status = aten_name(a, names.names);
-        m.a = a;
-        if (status == STATUS_OK) status = mixed_check(&m);
-    } else if (status == STATUS_OK && decoder_is_model(t->set.files.items[0])) {
-        a = &graphs;
-        a->t = t;
-        a->decoder = &model;
-        model.folder = t->set.files.items[0];
-        model.gguf = decoder_is_gguf(model.folder);
-        m.a = a;
-        status = mixed_check(&m);
-    }
-    if (status == STATUS_OK && m.a == NULL && t->set.compile->backends != NULL)
-        status = cli_usage("Leave it out.", "--backends is for .json graphs and folders of language"
-                           " models, and %s is neither", t->set.files.items[0]);
-    if (status == STATUS_OK && m.backend_count == 0)
-        status = check_package_roles(&t->set, NULL, 0, "Write --op_package PATH:PROVIDER.");
-    if (status == STATUS_OK && m.a == NULL && t->set.role_count > 0)
-        status = cli_usage("Write --backend_so FILE.", "--backend_so has a role, and there is no"
-                           " --backends");
-    char *path = status == STATUS_OK ? compile_path(&t->set) : NULL, *library = NULL;
-    char *missing = NULL, **paths = NULL;
-    int cached = 0;
-    backend_options(t, &desc);
-    desc.soc_model = 0;                          /* the builder's descriptor has it */
-    if (status != STATUS_OK ||
-        (a != NULL && (!op_map_read(t, &a->map) || !mixed_map(&m, a) ||
-                       !(a->decoder != NULL ? decoder_read(a) : aten_read(a))))) {
-    } else if (!compile_folder(t, 1, &missing) ||
-               (a != NULL && !compile_replaces(t, a->decoder != NULL || t->set.compile->kv_rows))) {
-    } else if (m.backend_count > 0) {
-        if (mixed_open(&m)) {
-            t->backend = m.backends[0].backend;
-            if (mixed_ranges(&m)) {
-                cache_begin(&cache, t, &names, a, &m, path);
-                if (cache.cache != NULL && (set->explain || set->report != NULL))
-                    say(t, "cache     not read: %s needs the plan\n",
-                        set->explain ? "--explain_plan" : "--report");
-                else paths = cache_take(&cache, t);
-                cached = paths != NULL;
-                const int made = paths == NULL && !t->failed && mixed_compile(&m, path);
-                for (size_t i = 0; paths != NULL && paths[i] != NULL; ++i)
-                    say_wrote(t, paths[i]);
-                for (size_t i = 0; made && i < m.path_count; ++i)
-                    say_wrote(t, m.paths[i]);
-                const uint64_t begin = cli_now_ns();
-                if ((made || paths != NULL) && mixed_verify(&m)) aten_spent(a, ATEN_VERIFY, begin);
-                if (made || paths != NULL) decoder_tokenizer(a);
-                if (made) {
-                    paths = cli_alloc(m.path_count + 1, sizeof(*paths));
-                    for (size_t i = 0; i < m.path_count; ++i) paths[i] = cli_text("%s", m.paths[i]);
-                    cache_keep(&cache, t, a, paths);
-                }
-                compile_free(paths);
-                choices_report(&m);
-            }
-            t->backend = NULL;                   /* it is closed with the others */
-        }
-    } else if (qnnrt_backend_open(&desc, &t->backend, &err) != QNNRT_OK) {
-        fail_backend(t, &err);
-    } else {
-        library = cli_text("%s", qnnrt_backend_get_info(t->backend)->path);
-        say_backend(t, t->backend, "", 1);
-        if (register_packages(t, t->backend, NULL, 1) &&
-            (a == NULL || (encodings_read(a) && calibrate(a)))) {
-            cache_begin(&cache, t, &names, a, &m, path);
-            paths = cache_take(&cache, t);
-            cached = paths != NULL;
-            const int lowers = a != NULL && (paths == NULL || aten_wants_lowering(&t->set));
-            if (!t->failed && (!lowers || aten_lower(a)) && paths == NULL)
-                paths = compile_build(t, &names, a, path);
-        }
-        for (size_t i = 0; paths != NULL && paths[i] != NULL; ++i)
-            say_wrote(t, paths[i]);
-        const uint64_t begin = cli_now_ns();
-        if (paths != NULL && a != NULL && verify_files(a, paths)) aten_spent(a, ATEN_VERIFY, begin);
-        cache_keep(&cache, t, a, paths);
-        if (a != NULL && paths != NULL) decoder_tokenizer(a);
-        if (a != NULL) node_map_write(a, paths);
-        if (a != NULL && paths != NULL) encodings_write(a);
-        if (a != NULL) chart_write(a);
-        if (paths != NULL) compile_show(t, paths, library);
-        compile_free(paths);
+    if (status == STATUS_OK) status = compile_sources(t, &names, &graphs, &model, &a);
+    char *path = status == STATUS_OK ? compile_path(&t->set) : NULL, *missing = NULL;
+    const int read = status == STATUS_OK &&
+                     (a == NULL || (op_map_read(t, &a->map) && target_map(a) &&
+                                    (a->decoder != NULL ? decoder_read(a) : aten_read(a))));
+    if (read && compile_folder(t, 1, &missing)) {
+        if (a == NULL) cached = compile_dlc(t, &names, path);
+        else if (compile_replaces(t, a->decoder != NULL || set->kv_rows))
+            cached = compile_graphs(a, &names, path);
     }
     if (t->set.json && status == STATUS_OK) compile_document(t, cached);
     compile_unlock(t);
-    qnnrt_cache_close(cache.cache);
-    mixed_free(&m);
     aten_free(&graphs);
     decoder_free(&model);
     free(missing);
-    free(library);
     free(path);
     free((void *)names.names);
     free(names.words);

@@ -3,15 +3,13 @@
    Needs:   base cli model show
 
    UNITS    tokens.c: >>tokens                      tokenizer.c: >>tokenizer
-            decoder.c: >>decoder                    mixed.c: >>mixed
-            choices.c: >>choices                    divide.c: >>divide
-            folder.c: >>folder                      cache.c: >>cache
-            options.c: >>compile_options            compile.c: >>compile */
+            decoder.c: >>decoder                    folder.c: >>folder
+            cache.c: >>cache                        options.c: >>compile_options
+            compile.c: >>compile */
 #ifndef RUN_COMPILE_COMPILE_H
 #define RUN_COMPILE_COMPILE_H
 
 #include "run/compile/aten.h"
-#include "qnnrt_compile.h"
 
 /* ---- tokens.c: the tokens of a GGUF file, and their merges ---- */
 
@@ -96,72 +94,22 @@ int decoder_read(aten *a);
 
 void decoder_settings(void *user, json *j);
 
+/* Files that were written: binaries, then others. */
+typedef struct compile_files {
+    char **paths;                      /* [count]                                       */
+    size_t count, room, binaries;
+} compile_files;
+
 /* Complete a program, whose contexts are described, with the pipelines of the model and with what
    qnnrt-llm has to know. write: receives it. Return 0 after printing an error. */
-int decoder_program(const aten *a, qnnrt_manifest_desc *desc,
-                    int (*write)(const aten *a, const qnnrt_manifest_desc *desc));
+int decoder_program(const aten *a, qnnrt_manifest_desc *desc, compile_files *out,
+                    int (*write)(const aten *a, const qnnrt_manifest_desc *desc,
+                                 compile_files *out));
 
 /* Write the tokenizer of a GGUF file beside the binaries. */
 void decoder_tokenizer(const aten *a);
 
 void decoder_free(decoder *d);
-
-/* ---- mixed.c: several backends for one program: their libraries, and the folder ---- */
-
-typedef struct mixed {
-    aten                  *a;
-    qnnrt_compile_backend *backends;   /* [backend_count]; NULL: the host                  */
-    qnnrt_compile_pin     *pins;       /* [pin_count]                                      */
-    size_t                 backend_count, pin_count;
-    char                 **words;      /* texts of roles and pins                          */
-    size_t                 word_count, word_room;
-    qnnrt_compile         *program;
-    char                 **paths;      /* of the files that were written                   */
-    size_t                 path_count, path_room;
-} mixed;
-
-/* Keep a text until the end. */
-char *mixed_keep(mixed *m, char *text);
-
-/* Check the options of several backends, without --backends that there are none. Returns STATUS_OK,
-   or STATUS_USAGE after a message. */
-int mixed_check(mixed *m);
-
-/* Give each backend the rows of --op_map that are for its role or for all. Return 0 after printing
-   an error. */
-int mixed_map(mixed *m, const aten *a);
-
-void mixed_told(void *user, const char *text);
-
-/* Open the backends. Return 0 after printing an error. */
-int mixed_open(mixed *m);
-
-/* Save everything below `path`, the name without ".bin". Return 0 after printing an error: then
-   nothing was written. */
-int mixed_save(mixed *m, const char *path);
-
-/* ---- choices.c: which backend computes which node, and why ---- */
-
-/* Print what was decided. */
-void choices(const mixed *m);
-
-/* Write the report, of a compilation that failed, too. */
-void choices_report(const mixed *m);
-
-/* ---- divide.c: graphs are divided over several backends, compared and calibrated ---- */
-
-/* Open the folder with the backends that compiled it, and compare all graphs. Return 0 if that is
-   not wanted. */
-int mixed_verify(mixed *m);
-
-/* Find the ranges of activations, if they are to be quantized. Return 0 after printing an error. */
-int mixed_ranges(mixed *m);
-
-/* Compile for several backends, and write the folder. Return 0 after printing an error. */
-int mixed_compile(mixed *m, const char *path);
-
-/* Close what mixed_open() and mixed_compile() made. */
-void mixed_free(mixed *m);
 
 /* ---- folder.c: the folder that compile writes: its lock, names, and program ---- */
 
@@ -185,17 +133,17 @@ void compile_unlock(tool *t);
    receives what cli_missing_folder() returns. Return 0 after printing an error. */
 int compile_folder(tool *t, int try_only, char **missing);
 
-/* Free a list of paths, which ends with NULL. */
-void compile_free(char **paths);
+/* Free the list of files. remove: 1 removes them, too. */
+void compile_free(compile_files *out, int remove);
 
 /* Check that DIR/qnnrt.json, if it exists, has nothing but what is written anew: a program, and
    with llm the settings of a language model. Return 0 after printing an error. */
 int compile_replaces(tool *t, int llm);
 
-/* Save the contexts of a built model, and the program of graphs (a: NULL: containers). Return the
-   list of their paths, or NULL after printing an error: then none of the files exists, and a folder
-   that was made for them neither. */
-char **compile_save(tool *t, qnnrt *model, const aten *a, const char *path);
+/* Save the contexts of a built model, or the program of graphs (a: NULL: there is none). Return 0
+   after printing an error: then none of the files exists, and a folder that was made for them
+   neither. */
+int compile_save(tool *t, qnnrt *model, const aten *a, const char *path, compile_files *out);
 
 /* ---- cache.c: a cache of what compile has written ---- */
 
@@ -207,14 +155,14 @@ typedef struct compile_cache {
 
 /* Open the cache of --cache, and make the key. */
 void cache_begin(compile_cache *c, const tool *t, const compile_names *names, const aten *a,
-                 const mixed *m, const char *path);
+                 const char *path);
 
-/* Copy the files from the cache. Return the paths of the binaries, or NULL: compile. */
-char **cache_take(compile_cache *c, tool *t);
+/* Copy the files from the cache, and list the binaries. Return 0: compile. */
+int cache_take(compile_cache *c, tool *t, compile_files *out);
 
 /* Keep the files that were compiled: the binaries, and of graphs the program, what it names, and
    their steps on the host. */
-void cache_keep(const compile_cache *c, const tool *t, const aten *a, char *const *paths);
+void cache_keep(const compile_cache *c, const tool *t, const aten *a, const compile_files *files);
 
 /* Do what --cache_list and --cache_clear say. */
 void cache_manage(tool *t);

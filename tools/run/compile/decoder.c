@@ -148,7 +148,8 @@ static int decoder_config(aten *a)
                                 c->decode != UINT32_MAX ? c->decode : 1};
     const uint32_t most = d->model.positions < DECODER_CONTEXT ? d->model.positions
                                                                : DECODER_CONTEXT;
-    d->shards = c->shards != 0 ? c->shards : 1;
+    /* With --backends the graphs are cut as any others. */
+    d->shards = c->shards != 0 && a->target.whole ? c->shards : 1;
     for (size_t i = 0; i < (c->length_count > 0 ? c->length_count : 1); ++i) {
         const uint32_t context = c->length_count > 0 ? c->lengths[i] : most;
         if (context > d->context) d->context = context;
@@ -310,7 +311,7 @@ static void decoder_pipeline_of(const aten *a, size_t which, decoder_pipeline *p
                                 qnnrt_pipeline_desc *out)
 {
     const decoder *d = a->decoder;
-    const qnnrt_lower_info *lowered = qnnrt_lower_get_info(a->lower);
+    const qnnrt_lower_info *lowered = program_step_of(a, 0, 0).info;
     p->name = decoder_name(&d->shapes[which]);
     p->steps = cli_alloc(d->shards + 1, sizeof(*p->steps));
     out->name = p->name;
@@ -353,8 +354,9 @@ static int decoder_write_table(const aten *a)
     return good;
 }
 
-int decoder_program(const aten *a, qnnrt_manifest_desc *desc,
-                    int (*write)(const aten *a, const qnnrt_manifest_desc *desc))
+int decoder_program(const aten *a, qnnrt_manifest_desc *desc, compile_files *out,
+                    int (*write)(const aten *a, const qnnrt_manifest_desc *desc,
+                                 compile_files *out))
 {
     const decoder *d = a->decoder;
     decoder_pipeline parts[DECODER_GRAPHS];
@@ -378,7 +380,7 @@ int decoder_program(const aten *a, qnnrt_manifest_desc *desc,
     }
     for (size_t i = 0; i < d->shape_count; ++i)
         decoder_pipeline_of(a, i, &parts[i], &pipelines[desc->pipeline_count++].desc);
-    const int good = (d->table == NULL || decoder_write_table(a)) && write(a, desc);
+    const int good = (d->table == NULL || decoder_write_table(a)) && write(a, desc, out);
     for (size_t i = 0; i < d->shape_count; ++i) {
         free(parts[i].name);
         free(parts[i].steps);

@@ -378,22 +378,31 @@ static const char *encodings_name(const qnnrt_lower_tensor *t, int param)
     return t->value->key != NULL ? t->value->key : t->value->name;
 }
 
-/* Write the encodings of activations, or of weights. The first tensor of a name counts. */
-static size_t encodings_list(qnnrt_json_writer *j, const qnnrt_lower_graph_info *g, int param)
+/* Return true if a tensor of the steps before, or one before it in its own, has a name. steps: what
+   became of each, NULL: the host computes it. */
+static int encodings_has(const qnnrt_lower_graph_info *const *steps, size_t step, size_t tensor,
+                         const char *name, int param)
 {
+    for (size_t s = 0; s <= step; ++s) {
+        const size_t end = s == step ? tensor : steps[s] != NULL ? steps[s]->tensor_count : 0;
+        for (size_t i = 1; i < end; ++i) {
+            const char *other = encodings_name(&steps[s]->tensors[i], param);
+            if (other != NULL && strcmp(other, name) == 0) return 1;
+        }
+    }
+    return 0;
+}
+
+/* Write the encodings of activations, or of weights, of a step. */
+static size_t encodings_step(qnnrt_json_writer *j, const qnnrt_lower_graph_info *const *steps,
+                             size_t step, int param)
+{
+    const qnnrt_lower_graph_info *g = steps[step];
     size_t count = 0;
-    qnnrt_json_write_key(j, param ? "param_encodings" : "activation_encodings");
-    qnnrt_json_write_array(j, 0);
-    for (size_t i = 1; i < g->tensor_count; ++i) {
+    for (size_t i = 1; g != NULL && i < g->tensor_count; ++i) {
         const qnnrt_lower_tensor *t = &g->tensors[i];
         const char *name = encodings_name(t, param);
-        size_t before = 1;
-        if (name == NULL) continue;
-        for (; before < i; ++before) {
-            const char *other = encodings_name(&g->tensors[before], param);
-            if (other != NULL && strcmp(other, name) == 0) break;
-        }
-        if (before < i) continue;
+        if (name == NULL || encodings_has(steps, step, i, name, param)) continue;
         const int axis = t->quant.encoding == QNNRT_ENCODING_PER_AXIS;
         const int whole = t->dtype == QNNRT_DTYPE_S8Q;           /* signed: symmetric */
         const uint32_t bits = t->dtype == QNNRT_DTYPE_U16Q ? 16
@@ -423,6 +432,17 @@ static size_t encodings_list(qnnrt_json_writer *j, const qnnrt_lower_graph_info 
         qnnrt_json_write_close(j);
         ++count;
     }
+    return count;
+}
+
+/* Write the encodings of activations, or of weights. The first tensor of a name counts. */
+static size_t encodings_list(qnnrt_json_writer *j, const qnnrt_lower_graph_info *const *steps,
+                             size_t step_count, int param)
+{
+    size_t count = 0;
+    qnnrt_json_write_key(j, param ? "param_encodings" : "activation_encodings");
+    qnnrt_json_write_array(j, 0);
+    for (size_t i = 0; i < step_count; ++i) count += encodings_step(j, steps, i, param);
     qnnrt_json_write_close(j);
     return count;
 }
@@ -430,16 +450,18 @@ static size_t encodings_list(qnnrt_json_writer *j, const qnnrt_lower_graph_info 
 int encodings_write(aten *a)
 {
     const char *path = a->t->set.compile->write_encodings;
-    const qnnrt_lower_graph_info *g;
     page p = {NULL, 0, 0};
     qnnrt_json_writer j;
     if (path == NULL) return 1;
-    g = &qnnrt_lower_get_info(a->lower)->graphs[0];
+    const size_t count = program_steps(a, 0);
+    const qnnrt_lower_graph_info **steps = cli_alloc(count, sizeof(*steps));
+    for (size_t i = 0; i < count; ++i) steps[i] = program_step_of(a, 0, i).graph;
     qnnrt_json_write_begin(&j, encodings_page, &p, 2);
     qnnrt_json_write_object(&j, 0);
     qnnrt_json_write_key(&j, "version");
     qnnrt_json_write_string(&j, "1.0.0");
-    const size_t tensors = encodings_list(&j, g, 0), weights = encodings_list(&j, g, 1);
+    const size_t tensors = encodings_list(&j, steps, count, 0);
+    const size_t weights = encodings_list(&j, steps, count, 1);
     qnnrt_json_write_close(&j);
     int good = qnnrt_json_write_end(&j);
     if (!good) fail(a->t, NULL, NULL, "%s: %s", path, j.error);
@@ -447,6 +469,7 @@ int encodings_write(aten *a)
     if (good)
         say(a->t, "wrote     %s: encodings of %lu activations and %lu weights\n", path,
             (unsigned long)tensors, (unsigned long)weights);
+    free((void *)steps);
     free(p.data);
     return good;
 }

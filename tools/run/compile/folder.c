@@ -115,10 +115,14 @@ int compile_folder(tool *t, int try_only, char **missing)
     return good;
 }
 
-void compile_free(char **paths)
+void compile_free(compile_files *out, int remove)
 {
-    for (size_t i = 0; paths != NULL && paths[i] != NULL; ++i) free(paths[i]);
-    free(paths);
+    while (out->count > 0) {
+        if (remove) unlink(out->paths[out->count - 1]);
+        free(out->paths[--out->count]);
+    }
+    free(out->paths);
+    memset(out, 0, sizeof(*out));
 }
 
 int compile_replaces(tool *t, int llm)
@@ -146,123 +150,179 @@ int compile_replaces(tool *t, int llm)
     return good;
 }
 
-/* Describe a graph as a pipeline: its parts in the contexts of a built model, and the ranges of
-   its inputs, as many times as parts read them. */
-static qnnrt_pipeline_desc compile_pipeline(const qnnrt_info *model,
-                                            const qnnrt_lower_graph_info *graph,
-                                            qnnrt_step_desc *steps, qnnrt_use_desc *ranges)
+/* Keep the path of a file that was written. */
+static void compile_wrote(compile_files *out, char *path)
 {
-    qnnrt_pipeline_desc desc = {0};
-    desc.name = graph->name;
-    desc.steps = steps;
-    desc.uses = ranges;
-    for (size_t c = 0; c < model->context_count; ++c) {
-        const qnnrt_graph_info *part = model->contexts[c].graphs;
-        const qnnrt_graph_info *end = part + model->contexts[c].graph_count;
-        while (part < end && strcmp(part->name, graph->name) != 0) ++part;
-        if (part == end) continue;
-        for (size_t i = 0; i < graph->ir->input_count; ++i) {
-            const qnnrt_lower_tensor *tensor = &graph->tensors[graph->inputs[i]];
-            for (size_t k = 0; k < part->input_count && tensor->has_range; ++k) {
-                if (strcmp(part->inputs[k].name, tensor->name) != 0) continue;
-                ranges[desc.use_count].step = desc.step_count;
-                ranges[desc.use_count].tensor = tensor->name;
-                ranges[desc.use_count].has_range = 1;
-                ranges[desc.use_count].low = tensor->low;
-                ranges[desc.use_count++].high = tensor->high;
-            }
-        }
-        steps[desc.step_count].context = c;
-        steps[desc.step_count++].graph = graph->name;
-    }
-    return desc;
+    out->paths = cli_grow(out->paths, out->count, &out->room, sizeof(*out->paths));
+    out->paths[out->count++] = path;
 }
 
-/* Write a program as DIR/qnnrt.json. Return 0 after printing an error. */
-static int compile_manifest(const aten *a, const qnnrt_manifest_desc *desc)
+static const char *compile_base(const char *path)
 {
-    tool *t = a->t;
-    page p = {NULL, 0, 0};
-    char *path = cli_text("%s/qnnrt.json", t->set.output_dir);
-    qnnrt_error err;
-    int good = qnnrt_manifest_write(desc, json_to_page, &p, &err) == QNNRT_OK;
-    if (!good) fail(t, NULL, cli_hint(&err), "%s: %s", path, cli_told(&err));
-    good = good && write_page(t, path, &p, 1);
-    if (good) say_wrote(t, path);
-    free(p.data);
-    free(path);
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* Write a text into the folder. Return 0 after printing an error. */
+static int compile_text(tool *t, compile_files *out, const char *name, qnnrt_result result,
+                        const qnnrt_error *err, const page *text)
+{
+    char *path = cli_text("%s/%s", t->set.output_dir, name);
+    int good = result == QNNRT_OK;
+    if (!good) fail(t, NULL, cli_hint(err), "%s: %s", path, cli_told(err));
+    good = good && write_page(t, path, text, 1);
+    if (good) compile_wrote(out, path);
+    else free(path);
     return good;
 }
 
-/* Write DIR/qnnrt.json for graphs whose binaries have these paths. Return 0 after printing an
-   error. */
-static int compile_program(const aten *a, qnnrt *model, char *const *paths)
+/* Write a constant of the host to a file. Return 0 after printing an error. */
+static int compile_constant(const aten *a, size_t number, const char *path)
 {
-    tool *t = a->t;
-    const qnnrt_info *info = qnnrt_get_info(model);
-    const qnnrt_lower_info *lowered = qnnrt_lower_get_info(a->lower);
-    const char *role = manifest_role_of(qnnrt_backend_get_info(t->backend)->id);
-    qnnrt_manifest_context *contexts = cli_alloc(info->context_count, sizeof(*contexts));
-    const size_t graphs = lowered->graph_count, parts = info->context_count;
-    qnnrt_manifest_pipeline *pipelines = cli_alloc(graphs, sizeof(*pipelines));
-    qnnrt_step_desc *steps = cli_alloc(graphs * parts, sizeof(*steps));
-    size_t inputs = 0, used = 0;
-    for (size_t i = 0; i < graphs; ++i) inputs += lowered->graphs[i].ir->input_count;
-    qnnrt_use_desc *ranges = cli_alloc(inputs * parts, sizeof(*ranges));
-    char **hashes = cli_alloc(parts, sizeof(*hashes));
+    const qnnrt_compile_constant *constant =
+        &qnnrt_compile_get_info(a->program)->constants[number];
+    void *data = cli_alloc((size_t)constant->bytes, 1);
+    qnnrt_error err;
+    int good = qnnrt_compile_load(a->program, number, data, &err) == QNNRT_OK;
+    if (!good) fail(a->t, NULL, cli_hint(&err), "%s", cli_told(&err));
+    else if (!(good = cli_write_file(path, data, (size_t)constant->bytes, 0)))
+        fail(a->t, NULL, CLI_WRITE_HINT, "cannot write %s: %s", path, strerror(errno));
+    free(data);
+    return good;
+}
+
+/* Write the program as DIR/qnnrt.json. Return 0 after printing an error. */
+static int compile_manifest(const aten *a, const qnnrt_manifest_desc *desc, compile_files *out)
+{
+    page p = {NULL, 0, 0};
+    qnnrt_error err;
+    const qnnrt_result result = qnnrt_manifest_write(desc, json_to_page, &p, &err);
+    const int good = compile_text(a->t, out, "qnnrt.json", result, &err, &p);
+    free(p.data);
+    return good;
+}
+
+/* Describe the program, and write it. Return 0 after printing an error. */
+static int compile_program(const aten *a, qnnrt_manifest_desc *desc, compile_files *out)
+{
+    const qnnrt_compile_info *info = qnnrt_compile_get_info(a->program);
+    if (a->decoder != NULL && a->target.whole)
+        return decoder_program(a, desc, out, compile_manifest);
+    qnnrt_manifest_pipeline *pipelines = cli_alloc(info->graph_count, sizeof(*pipelines));
+    for (size_t i = 0; i < info->graph_count; ++i) {
+        pipelines[i].desc = *info->graphs[i].pipeline;
+        if (!a->target.whole) pipelines[i].conversions = info->graphs[i].conversions;
+    }
+    desc->pipelines = pipelines;
+    desc->pipeline_count = info->graph_count;
+    if (a->decoder != NULL) desc->more = decoder_settings;
+    else if (a->t->set.compile->kv_rows) desc->more = kv_settings;
+    desc->more_user = a->decoder != NULL ? (void *)a->decoder : (void *)a->kv;
+    const int good = compile_manifest(a, desc, out);
+    free(pipelines);
+    return good;
+}
+
+/* Write the steps that the host computes. Return 0 after printing an error. */
+static int compile_host(const aten *a, compile_files *out)
+{
+    const qnnrt_compile_info *info = qnnrt_compile_get_info(a->program);
+    size_t count = 0, most = 0;
+    for (size_t i = 0; i < info->graph_count; ++i) most += info->graphs[i].step_count;
+    qnnrt_cpu_fallback_entry *parts = cli_alloc(most, sizeof(*parts));
+    for (size_t i = 0; i < info->graph_count; ++i)
+        for (size_t k = 0; k < info->graphs[i].step_count; ++k)
+            if (info->graphs[i].steps[k].context == SIZE_MAX) {
+                parts[count].name = info->graphs[i].steps[k].name;
+                parts[count++].part = info->graphs[i].steps[k].ir;
+            }
+    page p = {NULL, 0, 0};
+    qnnrt_error err;
+    int good = 1;
+    if (count > 0) {
+        const qnnrt_result result = qnnrt_cpu_fallback_write(parts, count, json_to_page, &p, &err);
+        good = compile_text(a->t, out, "host.json", result, &err, &p);
+    }
+    free(p.data);
+    free(parts);
+    return good;
+}
+
+/* Save a context. Return 0 after printing an error. */
+static int compile_context(tool *t, qnnrt *model, size_t number, char *file, compile_files *out)
+{
+    qnnrt_error err;
+    const int good = qnnrt_save(model, number, file, &err) == QNNRT_OK;
+    if (!good) fail(t, NULL, cli_hint(&err), "%s", cli_told(&err));
+    if (good) compile_wrote(out, file);
+    else free(file);
+    out->binaries += good != 0;
+    return good;
+}
+
+/* Save the program of all graphs. Return 0 after printing an error. */
+static int compile_parts(const aten *a, const char *path, compile_files *out)
+{
+    const qnnrt_compile_info *info = qnnrt_compile_get_info(a->program);
+    const size_t count = info->context_count;
+    qnnrt_manifest_context *contexts = cli_alloc(count, sizeof(*contexts));
+    qnnrt_manifest_constant *constants = cli_alloc(info->constant_count, sizeof(*constants));
+    char **hashes = cli_alloc(count, sizeof(*hashes));
     qnnrt_manifest_desc desc = {0};
     int good = 1;
-    for (size_t i = 0; i < parts; ++i) {
-        const char *slash = strrchr(paths[i], '/');
-        contexts[i].file = slash != NULL ? slash + 1 : paths[i];
-        contexts[i].role = role != NULL ? role : "npu";
-        contexts[i].sha256 = hashes[i] = hash_context(t, paths[i]);
-        good = good && hashes[i] != NULL;
+    for (size_t i = 0; i < count && good; ++i) {
+        const qnnrt_compile_context *context = &info->contexts[i];
+        const char *role = a->target.backends[context->backend].role;
+        char *file = count == 1 ? cli_text("%s.bin", path)
+                     : a->target.whole
+                         ? cli_text("%s_%lu_of_%lu.bin", path, (unsigned long)(i + 1),
+                                    (unsigned long)count)
+                         : cli_text("%s_%s_%lu.bin", path, role, (unsigned long)context->number);
+        good = compile_context(a->t, context->model, context->number, file, out);
+        if (good) good = (hashes[i] = hash_context(a->t, file)) != NULL;
+        contexts[i].file = good ? compile_base(file) : NULL;
+        contexts[i].role = role;
+        contexts[i].sha256 = hashes[i];
     }
-    for (size_t i = 0; i < graphs; ++i) {
-        pipelines[i].desc = compile_pipeline(info, &lowered->graphs[i], steps + i * parts,
-                                        ranges + used);
-        used += pipelines[i].desc.use_count;
+    for (size_t i = 0; i < info->constant_count && good; ++i) {
+        const qnnrt_compile_constant *from = &info->constants[i];
+        char *file = cli_text("%s_host_%lu.raw", path, (unsigned long)i);
+        constants[i].tensor.name = from->name;
+        constants[i].file = compile_base(file);
+        constants[i].tensor.dtype = from->dtype;
+        constants[i].tensor.rank = from->rank;
+        constants[i].tensor.dims = from->dims;
+        constants[i].data = from->data;
+        good = compile_constant(a, i, file);
+        if (good) compile_wrote(out, file);
+        else free(file);
     }
     desc.contexts = contexts;
-    desc.context_count = parts;
-    desc.pipelines = pipelines;
-    desc.pipeline_count = graphs;
-    if (t->set.compile->kv_rows) desc.more = kv_settings;
-    desc.more_user = a->kv;
-    if (a->decoder != NULL) desc.pipeline_count = 0;
-    good = good && (a->decoder != NULL ? decoder_program(a, &desc, compile_manifest)
-                                       : compile_manifest(a, &desc));
-    for (size_t i = 0; i < parts; ++i) free(hashes[i]);
+    desc.context_count = count;
+    desc.constants = constants;
+    desc.constant_count = info->constant_count;
+    good = good && compile_host(a, out) && compile_program(a, &desc, out);
+    for (size_t i = 0; i < count; ++i) free(hashes[i]);
     free(hashes);
-    free(pipelines);
-    free(steps);
-    free(ranges);
     free(contexts);
+    free(constants);
     return good;
 }
 
-char **compile_save(tool *t, qnnrt *model, const aten *a, const char *path)
+int compile_save(tool *t, qnnrt *model, const aten *a, const char *path, compile_files *out)
 {
-    const size_t count = qnnrt_get_info(model)->context_count;
-    char **paths = cli_alloc(count + 1, sizeof(*paths)), *missing = NULL;
-    qnnrt_error err;
+    const size_t count = model != NULL ? qnnrt_get_info(model)->context_count : 0;
+    char *missing = NULL;
     cli_hold();                                  /* a signal leaves no part of the files */
     int good = compile_folder(t, 0, &missing);
-    size_t saved = 0;
-    for (size_t i = 0; i < count && good; ++i) {
-        paths[i] = count == 1 ? cli_text("%s.bin", path)
-                              : cli_text("%s_%lu_of_%lu.bin", path, (unsigned long)(i + 1),
-                                         (unsigned long)count);
-        good = qnnrt_save(model, i, paths[i], &err) == QNNRT_OK;
-        saved += good != 0;
-        if (!good) fail(t, NULL, cli_hint(&err), "%s", cli_told(&err));
-    }
-    if (good && a != NULL) good = compile_program(a, model, paths);
-    while (!good && saved > 0) unlink(paths[--saved]);
+    for (size_t i = 0; i < count && good; ++i)
+        good = compile_context(t, model, i, count == 1 ? cli_text("%s.bin", path)
+                               : cli_text("%s_%lu_of_%lu.bin", path, (unsigned long)(i + 1),
+                                          (unsigned long)count), out);
+    good = good && (a == NULL || compile_parts(a, path, out));
+    if (!good) compile_free(out, 1);
     if (!good && missing != NULL) cli_remove_folders(t->set.output_dir, missing);
     cli_release();
     free(missing);
-    if (!good) compile_free(paths);
-    return good ? paths : NULL;
+    return good;
 }

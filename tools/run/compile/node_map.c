@@ -190,7 +190,9 @@ static void node_map_memory(page *p)
     free(text);
 }
 
-void node_map_end_page(const aten *a, page *p, char *const *paths, size_t path_count)
+/* Add what --verify found, the files that were written, the times, and the memory; and write the
+   report. */
+static void node_map_end_page(const aten *a, page *p, char *const *paths, size_t path_count)
 {
     static const char *const phases[ATEN_PHASES] = {
         "read and check", "open weights", "passes", "lower", "ask the library", "build", "save",
@@ -214,28 +216,34 @@ void node_map_end_page(const aten *a, page *p, char *const *paths, size_t path_c
     free(p->data);
 }
 
-void node_map_write(const aten *a, char *const *paths)
+/* Add what became of the graphs of the only library. */
+static void node_map_all(const aten *a, page *p)
 {
-    tool *t = a->t;
-    size_t path_count = 0;
-    const qnnrt_lower_info *info = a->lower != NULL ? qnnrt_lower_get_info(a->lower) : NULL;
-    page p = {NULL, 0, 0};
-    if (t->set.compile->report == NULL || info == NULL) return;
-    const qnnrt_backend_info *backend = qnnrt_backend_get_info(t->backend);
-    page_add(&p, "compiled for %s, build %s\n", backend->provider, backend->build_id);
+    const qnnrt_lower_info *info = program_step_of(a, 0, 0).info;
+    const qnnrt_backend_info *backend = qnnrt_backend_get_info(a->t->backend);
+    page_add(p, "compiled for %s, build %s\n", backend->provider, backend->build_id);
+    if (info == NULL) return;
     for (size_t i = 0; i < info->graph_count; ++i)
-        node_map_graph(&p, &a->graphs[i], &info->graphs[i]);
-    if (info->finding_count > 0) page_text(&p, "\nfindings\n");
+        node_map_graph(p, &a->graphs[i], &info->graphs[i]);
+    if (info->finding_count > 0) page_text(p, "\nfindings\n");
     for (size_t i = 0; i < info->finding_count; ++i)
-        page_add(&p, "  %s\n%s%s%s", info->findings[i].text,
+        page_add(p, "  %s\n%s%s%s", info->findings[i].text,
                  info->findings[i].hint[0] != '\0' ? "    " : "", info->findings[i].hint,
                  info->findings[i].hint[0] != '\0' ? "\n" : "");
     if (info->flushed + info->clamped > 0)
-        page_add(&p, "\nfloat16\n  %llu values of weights became 0, %llu of constants the largest"
+        page_add(p, "\nfloat16\n  %llu values of weights became 0, %llu of constants the largest"
                  " number\n", (unsigned long long)info->flushed, (unsigned long long)info->clamped);
-    if (info->folded_count > 0) page_text(&p, "\nencodings that are not used\n");
-    for (size_t i = 0; i < info->folded_count; ++i) page_add(&p, "  %s\n", info->folded[i]);
-    weight_only_report(&p, info->weight_only, info->weight_only_count, "");
-    while (paths != NULL && paths[path_count] != NULL) ++path_count;
+    if (info->folded_count > 0) page_text(p, "\nencodings that are not used\n");
+    for (size_t i = 0; i < info->folded_count; ++i) page_add(p, "  %s\n", info->folded[i]);
+    weight_only_report(p, info->weight_only, info->weight_only_count, "");
+}
+
+void node_map_write(const aten *a, char *const *paths, size_t path_count)
+{
+    page p = {NULL, 0, 0};
+    if (a->t->set.compile->report == NULL || a->program == NULL) return;
+    if (!a->target.whole) choices_report(a, &p);
+    else if (program_steps(a, 0) > 0) node_map_all(a, &p);
+    else return;
     node_map_end_page(a, &p, paths, path_count);
 }

@@ -50,7 +50,7 @@ qnnrt_result verify_load(void *user, const qnnrt_ir_value *value, void *data, qn
     qnnrt_weights_loss loss = {0, 0, 0};
     if (value->count == 0) return QNNRT_OK;
     if (v->weight_only != NULL && v->weight_only[value->number] > 0)
-        return qnnrt_lower_weight_only_values(v->a->lower, v->weight_only[value->number] - 1,
+        return qnnrt_lower_weight_only_values(v->lower, v->weight_only[value->number] - 1,
                                               data, err);
     if (weight == NULL) {
         memset(err, 0, sizeof(*err));
@@ -251,7 +251,7 @@ void verify_outputs(verify *v, uint32_t runs)
     const size_t count = v->ir->output_count;
     tool *t = v->a->t;
     const int quantized = v->info != NULL && v->a->t->set.compile->weight_bits != 0 &&
-                      qnnrt_lower_get_info(v->a->lower)->weight_only_count > 0;
+                      qnnrt_lower_get_info(v->lower)->weight_only_count > 0;
     verify_sum *sums = cli_alloc(2 * count, sizeof(*sums));
     verify_sum *checked = quantized ? sums + count : sums;
     void **outputs = cli_alloc(count, sizeof(*outputs));

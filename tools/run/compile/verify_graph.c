@@ -22,7 +22,8 @@ static qnnrt_result verify_watch(void *user, const qnnrt_ir_node *node, size_t o
     verify_sum sum = {0};
     (void)err;
     wide.wide = 1;
-    if (slot == NULL || slot->tensor->count != value->count || value->count == 0)
+    if (slot == NULL || slot->role == QNNRT_ROLE_INPUT || slot->tensor->count != value->count ||
+        value->count == 0)
         return QNNRT_OK;
     double *a = cli_alloc((size_t)value->count, sizeof(*a));
     double *b = cli_alloc((size_t)value->count, sizeof(*b));
@@ -47,18 +48,16 @@ static qnnrt_result verify_watch(void *user, const qnnrt_ir_node *node, size_t o
     return QNNRT_OK;
 }
 
-/* Copy the graph, as it was before the passes, with its weights. Return NULL after printing an
-   error. */
-static qnnrt_ir *verify_copy(const aten *a, const aten_graph *g, qnnrt_lower *lower)
+/* Read the graph again, as it was before the passes, with its weights. notes: receives what these
+   belong to. Return NULL after printing an error. */
+static qnnrt_ir *verify_read(const aten *a, const aten_graph *g, qnnrt_lower **notes)
 {
-    const qnnrt_ir_desc plain = {0};             /* the host has no operators of --op_map */
-    qnnrt_ir *ir = NULL;
+    qnnrt_lower_desc desc = {0};
     qnnrt_error err;
-    qnnrt_result result = qnnrt_ir_copy(g->read, &plain, &ir, &err);
-    qnnrt_ir_kv_info info;
-    if (result == QNNRT_OK) result = qnnrt_ir_check(ir, NULL, NULL, &err);
-    if (result == QNNRT_OK && a->t->set.compile->kv_rows) result = kv_graph(ir, &info, &err);
-    if (result == QNNRT_OK) result = qnnrt_lower_weights(lower, ir, g->weights, &err);
+    qnnrt_ir *ir = program_read(a, g, &err);
+    desc.rope_base = a->t->set.compile->rope_base;
+    qnnrt_result result = ir != NULL ? qnnrt_lower_create(&desc, notes, &err) : err.code;
+    if (result == QNNRT_OK) result = qnnrt_lower_weights(*notes, ir, g->weights, &err);
     if (result == QNNRT_OK) return ir;
     fail(a->t, NULL, result == QNNRT_E_UNSUPPORTED && a->map.count > 0
          ? "Leave --verify out: the host does not have the operators of op packages."
@@ -68,136 +67,182 @@ static qnnrt_ir *verify_copy(const aten *a, const aten_graph *g, qnnrt_lower *lo
     return NULL;
 }
 
-/* Build the graph again with all its values as outputs, and compare each node. */
-static void verify_nodes(verify *v)
+/* Build a step again with all its values as outputs, run it with random inputs, and compare each
+   node. Return 0 after printing an error. */
+static int verify_step(verify *v, const step_at *at)
 {
-    aten *a = v->a;
-    qnnrt_lower_desc desc = aten_desc(a);
-    qnnrt_builder_desc builder_desc = compile_builder(a->t);
-    qnnrt_lower *lower = NULL;
-    qnnrt_builder *builder = NULL;
-    qnnrt_run *before = v->run;
-    qnnrt_ir *ir = NULL;
-    qnnrt *model = NULL;
+    static const char what[] = "--verify_nodes";
+    step_run s;
     qnnrt_error err;
-    desc.watch = 1;
-    desc.contexts = 1;
+    if (!step_open(&s, v->a, v->a->program, at, what)) return 0;
+    void **none = cli_alloc(v->ir->output_count, sizeof(*none));
+    if (at->step == 0)
+        say(v->a->t, "\nverify    nodes of graph \"%s\", tolerance %g\n", v->g->name, v->tolerance);
+    int good = step_feed(&s, v->inputs, &err) == QNNRT_OK;
+    if (!good) fail(v->a->t, NULL, cli_hint(&err), "%s: %s", what, cli_told(&err));
+    good = good && step_put(&s, v->a, 0, what);
+    v->run = s.run;
+    if (good && verify_exec(v)) {
+        const qnnrt_ir *part = s.watched.ir;
+        for (size_t i = 0; i < v->ir->input_count; ++i)          /* as they were rounded */
+            for (size_t k = 0; k < part->input_count; ++k)
+                if (strcmp(v->ir->inputs[i]->name, part->inputs[k]->name) == 0)
+                    memcpy(v->inputs[i], s.fed[k],
+                           (size_t)part->inputs[k]->count * sizeof(double));
+        good = verify_host(v, verify_watch, none);
+    }
     v->run = NULL;
-    qnnrt_result result = qnnrt_lower_create(&desc, &lower, &err);
-    if (result == QNNRT_OK) ir = verify_copy(a, v->g, lower);
-    if (ir != NULL) {
-        result = qnnrt_lower_passes(lower, ir, &err);
-        if (result == QNNRT_OK) result = qnnrt_lower_graph(lower, ir, v->g->name, &err);
-        if (result == QNNRT_OK && desc.act_bits != 0 && !aten_quantize(a, lower)) {
-            qnnrt_ir_free(ir);
-            qnnrt_lower_free(lower);
-            v->run = before;
-            return;
-        }
-        if (result == QNNRT_OK)
-            result = qnnrt_builder_create(a->t->backend, &builder_desc, &builder, &err);
-        if (result == QNNRT_OK) result = qnnrt_lower_emit(lower, builder, &err);
-        if (result == QNNRT_OK) {
-            result = qnnrt_builder_finish(builder, &model, &err);
-            builder = NULL;
-        }
-        qnnrt_builder_destroy(builder);
-        if (result == QNNRT_OK) result = qnnrt_prepare(model, v->g->name, &v->run, &err);
-    }
-    if (result != QNNRT_OK) fail(a->t, NULL, cli_hint(&err), "--verify_nodes: %s", cli_told(&err));
-    if (v->run != NULL) {
-        verify_names(v, &qnnrt_lower_get_info(lower)->graphs[0]);
-        say(a->t, "\nverify    nodes of graph \"%s\", tolerance %g\n", v->g->name, v->tolerance);
-        void **none = cli_alloc(v->ir->output_count, sizeof(*none));
-        if (verify_fill(v, 1) && verify_exec(v) && verify_host(v, verify_watch, none))
-            say(a->t, "  %lu of %lu nodes compared, %lu differ, %lu have NaN\n",
-                (unsigned long)v->nodes, (unsigned long)v->ir->node_count, (unsigned long)v->wrong,
-                (unsigned long)v->nans);
-        free(none);
-    }
-    qnnrt_run_destroy(v->run);
-    qnnrt_close(model);
-    qnnrt_ir_free(ir);
-    qnnrt_lower_free(lower);
-    v->run = before;
+    free(none);
+    step_close(&s);
+    return good;
 }
 
-void verify_graph(aten *a, qnnrt_manifest *model, size_t number, int half, int by_name)
+/* Compare each node of the graph, step by step. */
+static void verify_nodes(verify *v, size_t number)
+{
+    const aten *a = v->a;
+    int good = 1;
+    for (size_t i = 0; i < v->ir->input_count; ++i)
+        guess_input(v->ir, v->ir->inputs[i], 1000 + i, v->inputs[i]);
+    for (size_t i = 0; i < program_steps(a, number) && good; ++i) {
+        const step_at at = {number, i, 1, NULL};
+        if (program_step_of(a, number, i).info != NULL) good = verify_step(v, &at);
+    }
+    if (good)
+        say(a->t, "  %lu of %lu nodes compared, %lu differ, %lu have NaN\n",
+            (unsigned long)v->nodes, (unsigned long)v->ir->node_count, (unsigned long)v->wrong,
+            (unsigned long)v->nans);
+}
+
+/* Compare graph `number` of an opened model. half: a backend computes in float16. */
+static void verify_graph(aten *a, qnnrt_manifest *model, size_t number, int half)
 {
     const compile_settings *c = a->t->set.compile;
+    const double weights = c->weight_bits == 8 ? 0.1 : c->weight_bits == 4 ? 0.5 : 0;
+    qnnrt_lower *notes = NULL;
     verify v = {0};
     qnnrt_error err;
     v.a = a;
     v.g = &a->graphs[number];
-    v.ir = verify_copy(a, v.g, a->lower);
-    if (v.ir == NULL) return;
-    v.ins = cli_alloc(v.ir->input_count, sizeof(*v.ins));
-    v.outs = cli_alloc(v.ir->output_count, sizeof(*v.outs));
-    v.info = by_name ? NULL : &qnnrt_lower_get_info(a->lower)->graphs[number];
-    verify_names(&v, v.info);
-    v.tolerance = c->tolerance > 0 ? c->tolerance : half ? 2e-2 : 1e-4;
-    if (c->tolerance <= 0 && quantizes(c)) v.tolerance = c->act_bits == 8 ? 0.2 : 2e-2;
-    /* Several backends: the weights on the host are as they were. */
-    if (by_name && c->tolerance <= 0 && c->weight_bits == 8) v.tolerance = 0.1;
-    if (by_name && c->tolerance <= 0 && c->weight_bits == 4) v.tolerance = 0.5;
-    v.most = half ? 65504 : 1e38;
-    v.all = c->verify_nodes == 2;
-    v.inputs = cli_alloc(v.ir->input_count, sizeof(*v.inputs));
-    for (size_t i = 0; i < v.ir->input_count; ++i)
-        v.inputs[i] = cli_alloc((size_t)v.ir->inputs[i]->count, sizeof(double));
-    if (c->verify > 0) {
-        if (qnnrt_manifest_prepare(model, v.g->name, NULL, &v.run, &err) != QNNRT_OK)
-            fail(a->t, NULL, cli_hint(&err), "--verify: %s", cli_told(&err));
-        else verify_outputs(&v, c->verify);
-        qnnrt_run_destroy(v.run);
-        v.run = NULL;
+    v.ir = verify_read(a, v.g, &notes);
+    if (a->target.whole && program_steps(a, number) > 0) {
+        const program_step step = program_step_of(a, number, 0);
+        v.info = step.graph;
+        v.lower = step.step->lower;
     }
-    /* Nodes are compared with those of the graph as it was read, before weights were rounded. */
-    if (c->tolerance <= 0 && c->weight_bits == 8) v.tolerance = 0.1;
-    if (c->tolerance <= 0 && c->weight_bits == 4) v.tolerance = 0.5;
-    if (c->verify_nodes > 0) verify_nodes(&v);
-    for (size_t i = 0; i < v.ir->input_count; ++i) free(v.inputs[i]);
-    free(v.inputs);
-    free(v.ins);
-    free(v.outs);
+    if (v.ir != NULL) {
+        v.ins = cli_alloc(v.ir->input_count, sizeof(*v.ins));
+        v.outs = cli_alloc(v.ir->output_count, sizeof(*v.outs));
+        verify_names(&v, v.info);
+        v.tolerance = c->tolerance > 0 ? c->tolerance : half ? 2e-2 : 1e-4;
+        if (c->tolerance <= 0 && quantizes(c)) v.tolerance = c->act_bits == 8 ? 0.2 : 2e-2;
+        /* Several backends: the weights on the host are as they were. */
+        if (!a->target.whole && c->tolerance <= 0 && weights > 0) v.tolerance = weights;
+        v.most = half ? 65504 : 1e38;
+        v.all = c->verify_nodes == 2;
+        v.inputs = cli_alloc(v.ir->input_count, sizeof(*v.inputs));
+        for (size_t i = 0; i < v.ir->input_count; ++i)
+            v.inputs[i] = cli_alloc((size_t)v.ir->inputs[i]->count, sizeof(double));
+        if (c->verify > 0) {
+            if (qnnrt_manifest_prepare(model, v.g->name, NULL, &v.run, &err) != QNNRT_OK)
+                fail(a->t, NULL, cli_hint(&err), "--verify: %s", cli_told(&err));
+            else verify_outputs(&v, c->verify);
+            qnnrt_run_destroy(v.run);
+            v.run = NULL;
+        }
+        /* Nodes are compared with those of the graph as it was read, with weights as they were. */
+        if (c->tolerance <= 0 && weights > 0) v.tolerance = weights;
+        if (c->verify_nodes > 0) verify_nodes(&v, number);
+        for (size_t i = 0; i < v.ir->input_count; ++i) free(v.inputs[i]);
+        free(v.inputs);
+        free(v.ins);
+        free(v.outs);
+    }
     qnnrt_ir_free(v.ir);
+    qnnrt_lower_free(notes);
 }
 
-int verify_files(aten *a, char *const *paths)
+/* Find out which backends have a context in the program of the folder. */
+static void verify_used(const aten *a, char used[ROLES_MOST + 1])
+{
+    enum { MOST = 1 << 26 };
+    char *path = cli_text("%s/qnnrt.json", a->t->set.output_dir);
+    size_t bytes = 0;
+    char *text = cli_read_file(path, MOST, &bytes);
+    qnnrt_json_reader r;
+    memset(used, 0, ROLES_MOST + 1);
+    if (text != NULL) qnnrt_json_begin(&r, text, bytes, NULL);
+    while (text != NULL) {
+        const int string = qnnrt_json_value(&r) == QNNRT_JSON_STRING;
+        for (size_t i = 0; string && i < a->target.backend_count; ++i)
+            if (qnnrt_json_is(&r.key, "backend") &&
+                qnnrt_json_is(&r.value, a->target.backends[i].role))
+                used[i] = 1;
+        while (r.error == NULL && r.depth > 0 && !qnnrt_json_more(&r)) {}
+        if (r.error != NULL || r.depth == 0) break;
+    }
+    free(text);
+    free(path);
+}
+
+/* Name the backends that have a step. Return true if one computes in float16. */
+static int verify_roles(const aten *a, qnnrt_manifest_role *roles, qnnrt_manifest_open_desc *desc)
+{
+    const compile_settings *c = a->t->set.compile;
+    char used[ROLES_MOST + 1];
+    int half = !c->fp32 && c->graph.fp16;
+    verify_used(a, used);
+    desc->backends = roles;
+    for (size_t i = 0; i < a->target.backend_count; ++i) {
+        if (a->target.backends[i].backend == NULL || !used[i]) continue;
+        roles[desc->backend_count].role = a->target.backends[i].role;
+        roles[desc->backend_count++].backend = a->target.backends[i].backend;
+        half |= target_is_half(a, i);
+    }
+    return half;
+}
+
+int verify_files(aten *a, char *const *paths, size_t count)
 {
     tool *t = a->t;
-    const compile_settings *c = t->set.compile;
-    const qnnrt_lower_desc lowered = aten_desc(a);
-    /* HTP computes with float32 tensors as exactly as with float16. */
-    const int half = lowered.compute == QNNRT_DTYPE_F16 || lowered.target == QNNRT_LOWER_HTP;
-    qnnrt_file *files;
+    const int whole = a->target.whole;
+    qnnrt_manifest_role roles[ROLES_MOST];
     qnnrt_manifest_open_desc desc = {0};
-    qnnrt_error err;
+    qnnrt_cpu_fallback *host = NULL;
     qnnrt_manifest *model = NULL;
-    size_t count = 0;
-    if (c->verify == 0 && c->verify_nodes == 0) return 0;
-    while (paths[count] != NULL) ++count;
-    files = cli_alloc(count, sizeof(*files));
+    qnnrt_error err;
+    size_t first = 0;
+    if (t->set.compile->verify == 0 && t->set.compile->verify_nodes == 0) return 0;
+    qnnrt_file *files = cli_alloc(count, sizeof(*files));
     for (size_t i = 0; i < count; ++i) files[i].path = paths[i];
-    desc.model.backend = t->backend;
+    memset(roles, 0, sizeof(roles));
     desc.model.system_path = t->set.system;
-    desc.model.files = files;
-    desc.model.file_count = count;
-    desc.model.metadata = QNNRT_METADATA_SYSTEM;
-    /* Shards of a decoder are compared one by one: wired, they would not take random inputs. */
-    if (a->decoder != NULL) desc.model.file_count = 1;
-    for (size_t first = 0; first < count;
-         first += desc.model.file_count, desc.model.files += desc.model.file_count) {
-        if (c->verify > 0 && qnnrt_manifest_open(NULL, &desc, &model, &err) != QNNRT_OK) {
-            fail(t, NULL, cli_hint(&err), "--verify: %s", cli_told(&err));
-            break;
-        }
-        for (size_t i = 0; i < a->graph_count; ++i)
-            if (a->decoder == NULL || a->graphs[i].context == first)
-                verify_graph(a, model, i, half, 0);
+    const int half = whole ? target_is_half(a, 0) : verify_roles(a, roles, &desc);
+    qnnrt_result result = QNNRT_OK;
+    if (whole) {
+        desc.model.backend = t->backend;
+        desc.model.files = files;
+        /* Shards of a decoder are compared one by one: wired, they would not take random inputs. */
+        desc.model.file_count = a->decoder != NULL ? 1 : count;
+        desc.model.metadata = QNNRT_METADATA_SYSTEM;
+    } else {
+        result = qnnrt_cpu_fallback_open(t->set.output_dir, NULL, &host, &err);
+        if (result == QNNRT_OK)
+            desc.host_functions = qnnrt_cpu_fallback_functions(host, &desc.host_function_count);
+    }
+    do {
+        if (result == QNNRT_OK && t->set.compile->verify > 0)
+            result = qnnrt_manifest_open(whole ? NULL : t->set.output_dir, &desc, &model, &err);
+        for (size_t i = 0; i < a->graph_count && result == QNNRT_OK; ++i)
+            if (!whole || a->decoder == NULL || a->graphs[i].context == first)
+                verify_graph(a, model, i, half);
         qnnrt_manifest_close(model);
         model = NULL;
-    }
+        first += desc.model.file_count;
+        desc.model.files += desc.model.file_count;
+    } while (whole && first < count && result == QNNRT_OK);
+    if (result != QNNRT_OK) fail(t, NULL, cli_hint(&err), "--verify: %s", cli_told(&err));
+    qnnrt_cpu_fallback_close(host);
     free(files);
     return 1;
 }
