@@ -46,11 +46,9 @@ static void cli_help_line(FILE *out, const char *line)
 static char *cli_option_text(const cli_option *o, const char *before)
 {
     const char *blank = o->value != NULL ? " " : "", *value = o->value != NULL ? o->value : "";
-    char *first = cli_text("%s%s%s%s", before, o->name, blank, value);
-    if (o->alias == NULL) return first;
-    char *both = cli_text("%s, %s%s%s%s", first, before, o->alias, blank, value);
-    free(first);
-    return both;
+    if (o->alias == NULL) return cli_text("%s%s%s%s", before, o->name, blank, value);
+    return cli_text("%s%s%s%s, %s%s%s%s", before, o->name, blank, value, before, o->alias, blank,
+                    value);
 }
 
 int cli_is_listed(const cli_option *o, unsigned lists)
@@ -186,14 +184,13 @@ static void cli_man_usage(FILE *out, const char *verb, const char *usage)
 
 void cli_manual(FILE *out, const cli_program *p)
 {
-    char *summary = cli_text("%s", p->summary);
+    OWNED char *summary = cli_text("%s", p->summary);
     const size_t bytes = strlen(summary);
     if (bytes > 0 && summary[bytes - 1] == '.') summary[bytes - 1] = '\0';
     fprintf(out, ".\\\" made by %s --man\n.TH \"%s\" 1 \"\" \"qnnrt %s\" "
             "\"qnnrt\"\n.nh\n.ad l\n.SH NAME\n%s \\- ", cli_name, cli_name, qnnrt_version(),
             cli_name);
     cli_roff(out, summary);
-    free(summary);
     fputs(".SH SYNOPSIS\n", out);
     if (p->verb_count == 0) cli_man_usage(out, NULL, p->usage);
     for (size_t i = 0; i < p->verb_count; ++i)

@@ -226,15 +226,13 @@ void cli_busy(int at_once, const char *format, ...)
     if (!at_once && (now - cli_busy_line.begin_ns < 1000000000u ||
                      now - cli_busy_line.last_ns < 100000000u)) return;
     va_start(list, format);
-    char *text = cli_text_list(format, list), *shown = cli_shown(text);
+    OWNED char *text = cli_text_list(format, list), *shown = cli_shown(text);
     va_end(list);
     size_t bytes = strlen(shown);
     while (bytes > 0 && (cli_width_of(shown, bytes) > columns ||
                          ((unsigned char)shown[bytes] & 0xC0) == 0x80)) --bytes;
     fprintf(stderr, "\r\033[K%.*s", (int)bytes, shown);
     fflush(stderr);
-    free(text);
-    free(shown);
     cli_busy_line.shown = 1;
     cli_busy_line.last_ns = now;
 }

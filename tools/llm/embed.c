@@ -83,11 +83,10 @@ static int adapter_parts(tool *t, const qnnrt_weights_info *info, qnnrt_llm_matr
 {
     for (size_t i = 0; i < info->count; ++i) {
         const qnnrt_weight *w = &info->weights[i];
-        char *name = cli_shown(w->name);
+        OWNED char *name = cli_shown(w->name);
         const int flat = w->rank == 2 && w->block == 0 && w->heads == 0 &&
                          w->dims[0] <= UINT32_MAX && w->dims[1] <= UINT32_MAX;
         if (!flat) fail(t, NULL, "%s: \"%s\" is not a matrix of floats", w->file, name);
-        free(name);
         if (!flat) return 0;
         parts[i].name = w->name;
         parts[i].dtype = w->dtype;
@@ -204,7 +203,7 @@ static int embed_lines(tool *t, embedded *e)
 {
     char *line = NULL;
     size_t room = 0;
-    token_list text = {NULL, 0, 0};
+    OWNED token_list text = {NULL, 0, 0};
     int good = 1;
     while (good && !interrupted) {
         ssize_t bytes = getline(&line, &room, stdin);
@@ -216,7 +215,6 @@ static int embed_lines(tool *t, embedded *e)
                         : take_numbers(t, line, (size_t)bytes, &text);
         good = good && embed_text(t, &text, e);
     }
-    free(text.items);
     free(line);
     return good;
 }
@@ -271,7 +269,7 @@ void embed(tool *t)
     const char *path = set->embedding;
     const size_t length = strlen(path);
     const int npy = length > 4 && strcmp(path + length - 4, ".npy") == 0;
-    token_list text = {NULL, 0, 0};
+    OWNED token_list text = {NULL, 0, 0};
     embedded e = {NULL, 0, 0};
     cli_file file;
     int good = set->prompt == NULL && set->prompt_file == NULL && set->tokens_file == NULL
@@ -286,6 +284,5 @@ void embed(tool *t)
             close_file(t, &file, path, npy ? embed_npy(t, &e, file.file)
                                            : embed_json(t, &e, file.file));
     }
-    free(text.items);
     free(e.values);
 }

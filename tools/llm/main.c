@@ -26,7 +26,7 @@ const char cli_name[] = CLI_NAME;
 
 static void run(tool *t)
 {
-    token_list prompt = {NULL, 0, 0};
+    OWNED token_list prompt = {NULL, 0, 0};
     const settings *set = &t->set;
     t->pending = -1;
     t->load_begin = clock_ns(NULL);
@@ -44,12 +44,10 @@ static void run(tool *t)
     }
     if (set->perplexity != NULL) {
         if (take_text(t, &prompt)) perplexity_text(t, &prompt);
-        free(prompt.items);
         return;
     }
     if (set->prompt == NULL && set->prompt_file == NULL && set->tokens_file == NULL) talk(t);
     else if (take_prompt(t, &prompt) && prompt_fits(t, prompt.count, 0)) answer(t, &prompt, 0);
-    free(prompt.items);
     if (t->inference_begin == 0) return;
     if (t->latency_count > 1)
         qsort(t->latencies, t->latency_count, sizeof(*t->latencies), by_size);

@@ -76,12 +76,9 @@ static int perplexity_window(tool *t, const int32_t *tokens, size_t count, perpl
 int take_text(tool *t, token_list *list)
 {
     size_t bytes = 0;
-    char *data = read_all(t, t->set.perplexity, &bytes);
+    OWNED char *data = read_all(t, t->set.perplexity, &bytes);
     if (data == NULL) return 0;
-    const int good = t->bytes ? take_bytes(t, data, bytes, list)
-                              : take_numbers(t, data, bytes, list);
-    free(data);
-    return good;
+    return t->bytes ? take_bytes(t, data, bytes, list) : take_numbers(t, data, bytes, list);
 }
 
 void perplexity_text(tool *t, const token_list *text)

@@ -231,7 +231,7 @@ void talk(tool *t)
     const int asks = isatty(STDIN_FILENO);
     char *line = NULL;
     size_t room = 0;
-    token_list prompt = {NULL, 0, 0};
+    OWNED token_list prompt = {NULL, 0, 0};
     for (;;) {
         if (asks) fputs("> ", stderr);
         ssize_t bytes = interrupted ? -1 : getline(&line, &room, stdin);
@@ -256,6 +256,5 @@ void talk(tool *t)
     }
     if (interrupted) t->stopped = "interrupted";
     else if (t->stopped == NULL || strcmp(t->stopped, "failed") != 0) t->stopped = "end of input";
-    free(prompt.items);
     free(line);
 }

@@ -302,6 +302,19 @@ void json_document(json *j, page *p, const char *format);
 /* End it. Return 0 when not all could be written. */
 int json_document_end(json *j);
 
+/* A document with its text. */
+typedef struct document {
+    page text;
+    json writer;
+} document;
+
+/* Begin a document; result: with "ok", and the first error of the program. */
+json *document_begin(document *d, const char *format);
+json *document_result(document *d, const char *format, const tool *t, int ok);
+
+/* End it, write it to a file, or to standard output for "-", and free it. */
+void document_write(document *d, tool *t, const char *path);
+
 void json_int(json *j, const char *key, int32_t value);
 
 void json_float(json *j, const char *key, float value);

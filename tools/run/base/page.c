@@ -138,6 +138,34 @@ int json_document_end(json *j)
     return qnnrt_json_write_end(j);
 }
 
+json *document_begin(document *d, const char *format)
+{
+    memset(d, 0, sizeof(*d));
+    json_document(&d->writer, &d->text, format);
+    return &d->writer;
+}
+
+void json_bool(json *j, const char *key, int value)
+{
+    json_key(j, key);
+    qnnrt_json_write_bool(j, value);
+}
+
+json *document_result(document *d, const char *format, const tool *t, int ok)
+{
+    json *j = document_begin(d, format);
+    json_bool(j, "ok", ok);
+    json_string(j, "error", t->error);
+    return j;
+}
+
+void document_write(document *d, tool *t, const char *path)
+{
+    json_document_end(&d->writer);
+    write_page(t, path, &d->text, 0);
+    free(d->text.data);
+}
+
 void json_int(json *j, const char *key, int32_t value)
 {
     json_key(j, key);
@@ -168,12 +196,6 @@ void json_number(json *j, const char *key, double value)
     json_key(j, key);
     if (isfinite(value)) qnnrt_json_write_f64(j, value);
     else qnnrt_json_write_null(j);
-}
-
-void json_bool(json *j, const char *key, int value)
-{
-    json_key(j, key);
-    qnnrt_json_write_bool(j, value);
 }
 
 char *version_text(qnnrt_version_info version)

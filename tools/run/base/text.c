@@ -56,7 +56,8 @@ void say(const tool *t, const char *format, ...)
 void say_marked(const tool *t, cli_tone tone, const char *word, const char *text)
 {
     if (t->set.run.quiet || t->set.document_count > 0) return;
-    char *shown = cli_shown_text(text, 2), *at = tone != CLI_PLAIN ? strstr(shown, word) : NULL;
+    OWNED char *shown = cli_shown_text(text, 2);
+    const char *at = tone != CLI_PLAIN ? strstr(shown, word) : NULL;
     const size_t bytes = at != NULL ? (size_t)(at - shown) : strlen(shown);
     OWNED char *whole = cli_text("%.*s%s%s%s%s", (int)bytes, shown,
                                  at != NULL ? cli_tone_text(t->out, tone) : "",
@@ -64,7 +65,6 @@ void say_marked(const tool *t, cli_tone tone, const char *word, const char *text
                                  at != NULL ? cli_tone_text(t->out, CLI_PLAIN) : "",
                                  at != NULL ? at + strlen(word) : "");
     cli_put(t->out, whole);
-    free(shown);
 }
 
 void say_error(const tool *t, const char *what, const qnnrt_error *err)

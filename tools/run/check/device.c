@@ -30,13 +30,13 @@ static const char *const device_rpc_places[] = {
 /* Read a number from a file of sysfs. Return 0 if there is none. */
 static int device_number(const device *d, const char *path, unsigned *out)
 {
-    char *full = cli_text("%s%s", d->root, path), text[32];
+    OWNED char *full = cli_text("%s%s", d->root, path);
+    char text[32];
     uint64_t number = 0;
     size_t bytes = 0;
     const int fd = cli_open(full);
     const int read = fd >= 0 && cli_read(fd, text, sizeof(text) - 1, &bytes) == 0;
     if (fd >= 0) close(fd);
-    free(full);
     if (!read) return 0;
     text[bytes] = '\0';
     text[strcspn(text, "\r\n ")] = '\0';

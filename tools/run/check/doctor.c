@@ -77,7 +77,7 @@ static void write_doctor_report(doctor *d, const char *path)
 {
     static const char *const variables[] = {"ADSP_LIBRARY_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD",
                                             "QNNRT_BACKEND", "QNNRT_SYSTEM"};
-    page p = {NULL, 0, 0};
+    OWNED page p = {NULL, 0, 0};
     struct utsname system;
     OWNED char *sum = sum_text(&d->f);
     page_add(&p, "qnnrt-run doctor, qnnrt %s\n", qnnrt_version());
@@ -105,31 +105,27 @@ static void write_doctor_report(doctor *d, const char *path)
     page_add(&p, "\n%s\n", sum);
     hide_user(&p);
     write_named(d->t, path, &p, 0);
-    free(p.data);
 }
 
 static void write_doctor_json(doctor *d)
 {
-    page p = {NULL, 0, 0};
-    json j;
-    json_document(&j, &p, "qnnrt-run.doctor");
-    json_count(&j, "faults", d->f.levels[FOUND_FAULT]);
-    json_count(&j, "warnings", d->f.levels[FOUND_WARNING]);
-    json_open(&j, "findings", '[', 0);
+    document out;
+    json *j = document_begin(&out, "qnnrt-run.doctor");
+    json_count(j, "faults", d->f.levels[FOUND_FAULT]);
+    json_count(j, "warnings", d->f.levels[FOUND_WARNING]);
+    json_open(j, "findings", '[', 0);
     for (size_t i = 0; i < d->f.count; ++i) {
         const finding *one = &d->f.items[i];
-        json_open(&j, NULL, '{', 1);
-        json_string(&j, "area", finding_areas[one->area]);
-        json_string(&j, "level", finding_levels[one->level]);
-        json_string(&j, "what", one->what);
-        json_string(&j, "found", one->found);
-        json_string(&j, "fix", one->fix);
-        json_close(&j);
+        json_open(j, NULL, '{', 1);
+        json_string(j, "area", finding_areas[one->area]);
+        json_string(j, "level", finding_levels[one->level]);
+        json_string(j, "what", one->what);
+        json_string(j, "found", one->found);
+        json_string(j, "fix", one->fix);
+        json_close(j);
     }
-    json_close(&j);
-    json_document_end(&j);
-    write_page(d->t, "-", &p, 0);
-    free(p.data);
+    json_close(j);
+    document_write(&out, d->t, "-");
 }
 
 /* =====================================================================================

@@ -157,12 +157,10 @@ static uint64_t count_odd(qnnrt_run *run, const qnnrt_pipeline_info *info)
     uint64_t odd = 0;
     for (size_t i = 0; i < info->slot_count; ++i) {
         const qnnrt_slot *slot = &info->slots[i];
-        float *values = NULL;
         if (slot->role != QNNRT_ROLE_OUTPUT) continue;
-        values = cli_alloc(slot->tensor->count, sizeof(*values));
+        OWNED float *values = cli_alloc(slot->tensor->count, sizeof(*values));
         if (qnnrt_read_f32(run, slot, 0, values, slot->tensor->count) == QNNRT_OK)
             for (uint64_t k = 0; k < slot->tensor->count; ++k) odd += isfinite(values[k]) ? 0 : 1;
-        free(values);
     }
     return odd;
 }

@@ -21,7 +21,7 @@ const char *const finding_levels[] = {"ok", "note", "warning", "fault"};
 /* Return a text whose later lines stand below the first one. The caller frees it. */
 static char *finding_lines(const char *text)
 {
-    char *shown = cli_shown_text(text, 1);
+    OWNED char *shown = cli_shown_text(text, 1);
     page p = {NULL, 0, 0};
     for (const char *at = shown; at != NULL;) {
         const char *end = strchr(at, '\n');
@@ -29,7 +29,6 @@ static char *finding_lines(const char *text)
                  (int)(end != NULL ? end - at : (ptrdiff_t)strlen(at)), at);
         at = end != NULL ? end + 1 : NULL;
     }
-    free(shown);
     return p.data;
 }
 

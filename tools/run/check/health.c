@@ -118,13 +118,12 @@ int check_binary(findings *f, const char *path, const char *name)
     struct stat status;
     const char *hint = "Copy the file itself to this place.";
     const int fd = cli_open(path);
-    char *fault = fd < 0 ? cli_text("cannot be opened: %s", strerror(errno))
-                  : fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ? cli_text("not a file")
-                  : binary_fault(fd, (uint64_t)status.st_size, &hint);
+    OWNED char *fault = fd < 0 ? cli_text("cannot be opened: %s", strerror(errno))
+        : fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ? cli_text("not a file")
+        : binary_fault(fd, (uint64_t)status.st_size, &hint);
     if (fd >= 0) close(fd);
     if (fault == NULL) return 1;
     add_finding(f, AREA_MODEL, FOUND_FAULT, name, hint, "%s", fault);
-    free(fault);
     return 0;
 }
 

@@ -77,7 +77,7 @@ static void check_partners(const tool *t, const lib_file *backend, findings *f)
                     "not beside %s: without it, every context binary needs its JSON",
                     backend->name);
     char *maps = cli_read_file("/proc/self/maps", MOST, &bytes);
-    char *last = cli_text("%s", "");
+    OWNED char *last = cli_text("%s", "");
     for (char *line = maps; line != NULL && *line != '\0';) {
         char *end = strchr(line, '\n'), *next = end != NULL ? end + 1 : NULL;
         if (end != NULL) *end = '\0';
@@ -93,7 +93,6 @@ static void check_partners(const tool *t, const lib_file *backend, findings *f)
         }
         line = next;
     }
-    free(last);
     free(maps);
 }
 
@@ -102,12 +101,11 @@ static void check_symbols(const char *path, findings *f)
     static const char *const names[] = {"QnnInterface_getProviders",
                                         "QnnSystemInterface_getProviders"};
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    page p = {NULL, 0, 0};
+    OWNED page p = {NULL, 0, 0};
     for (size_t i = 0; library != NULL && i < sizeof(names) / sizeof(names[0]); ++i)
         if (dlsym(library, names[i]) != NULL)
             page_add(&p, "%s%s", p.used > 0 ? ", " : "", names[i]);
     add_finding(f, AREA_BACKEND, FOUND_OK, "symbols", NULL, "%s", p.used > 0 ? p.data : "none");
-    free(p.data);
 }
 
 /* Check a backend that could be opened. asked: its path, or a name alone; why: it was chosen. */

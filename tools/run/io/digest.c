@@ -86,11 +86,10 @@ void take_digests(job *j, qnnrt_run *run)
     for (size_t i = 0; i < j->info->slot_count; ++i) {
         size_t count = 0;
         if (j->info->slots[i].role != QNNRT_ROLE_OUTPUT) continue;
-        double *values = digest_values(run, &j->info->slots[i], &count);
+        OWNED double *values = digest_values(run, &j->info->slots[i], &count);
         if (values == NULL) continue;
         j->digests[j->digest_count].slot = i;
         digest_of(&j->digests[j->digest_count++], values, count);
-        free(values);
     }
 }
 

@@ -76,15 +76,14 @@ static void say_listing(tool *t, const graph_listing *graph)
     for (int output = 0; output < 2; ++output)
         for (size_t i = 0; i < graph->count; ++i) {
             const graph_tensor *tensor = &graph->tensors[i];
-            page dims = {NULL, 0, 0};
             if (tensor->output != output) continue;
+            OWNED page dims = {NULL, 0, 0};
             for (uint32_t d = 0; d < tensor->rank; ++d)
                 page_add(&dims, "%s%lu", d > 0 ? "x" : "", (unsigned long)tensor->dims[d]);
             OWNED char *name = cli_shown(tensor->name);
             say(t, "    %-6s %-12s %s  \"%s\"\n", output ? "output" : "input",
                 qnnrt_dtype_name((qnnrt_dtype)tensor->dtype), dims.data != NULL ? dims.data : "1",
                 name);
-            free(dims.data);
         }
 }
 
@@ -241,12 +240,8 @@ static void json_listing(json *j, const graph_listing *graph)
 /* Write the document of --json. */
 static void json_extracts(tool *t, const extract *list, size_t count)
 {
-    page p = {NULL, 0, 0};
-    json writer;
-    json *j = &writer;
-    json_document(j, &p, "qnnrt-run.extract");
-    json_bool(j, "ok", !t->failed);
-    json_string(j, "error", t->error);
+    document d;
+    json *j = document_result(&d, "qnnrt-run.extract", t, !t->failed);
     json_string(j, "output_dir", t->set.output_dir);
     json_open(j, "files", '[', 0);
     for (size_t e = 0; e < count; ++e) {
@@ -276,9 +271,7 @@ static void json_extracts(tool *t, const extract *list, size_t count)
         json_close(j);
     }
     json_close(j);
-    json_document_end(j);
-    write_page(t, "-", &p, 0);
-    free(p.data);
+    document_write(&d, t, "-");
 }
 
 int verb_extract(void *user)

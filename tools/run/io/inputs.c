@@ -69,7 +69,7 @@ static int is_input_name(const job *j, const char *name)
 void place_input(tool *t, const input_option *input)
 {
     const char *name = input->name;
-    char *graph = NULL;
+    OWNED char *graph = NULL;
     const char *colon = name != NULL ? strchr(name, ':') : NULL;
     if (colon != NULL) {
         graph = cli_text("%.*s", (int)(colon - name), name);
@@ -83,7 +83,7 @@ void place_input(tool *t, const input_option *input)
 
     cli_near near = {name, name != NULL ? strlen(name) : 0, NULL, 0};
     size_t asked = 0, placed = 0;
-    char *reasons = cli_text("%s", "");
+    OWNED char *reasons = cli_text("%s", "");
     for (size_t i = 0; i < t->job_count; ++i) {
         job *j = &t->jobs[i];
         const qnnrt_slot *slot = NULL;
@@ -118,8 +118,6 @@ void place_input(tool *t, const input_option *input)
     if (asked > 0 && placed == 0)
         fail(t, NULL, hint, "--input %s: %s", input->text, reasons[0] != '\0' ? reasons
              : "no pipeline can run");
-    free(reasons);
-    free(graph);
 }
 
 qnnrt_tensor_info tensor_now(qnnrt_run *run, const qnnrt_slot *slot)

@@ -89,7 +89,8 @@ const char *npy_read(value_file *file)
 /* Return the head of an .npy file. The caller frees its data. */
 static page npy_head(qnnrt_dtype dtype, uint32_t rank, const uint32_t *dims)
 {
-    page p = {NULL, 0, 0}, head = {NULL, 0, 0};
+    page p = {NULL, 0, 0};
+    OWNED page head = {NULL, 0, 0};
     size_t type = 0;
     while (type < NPY_TYPES && npy_types[type].dtype != dtype) ++type;
     if (type == NPY_TYPES) return p;
@@ -104,7 +105,6 @@ static page npy_head(qnnrt_dtype dtype, uint32_t rank, const uint32_t *dims)
                             (char)(head.used >> 8)};
     page_bytes(&p, begin, sizeof(begin));
     page_bytes(&p, head.data, head.used);
-    free(head.data);
     return p;
 }
 
@@ -309,7 +309,8 @@ static page safetensors_head(const value_out *list, size_t count)
         {QNNRT_DTYPE_BOOL8, "BOOL"}
     };
     enum { TYPES = sizeof(types) / sizeof(types[0]) };
-    page p = {NULL, 0, 0}, head = {NULL, 0, 0};
+    page p = {NULL, 0, 0};
+    OWNED page head = {NULL, 0, 0};
     json writer, *j = &writer;
     uint64_t at = 0;
     int good = 1;
@@ -338,13 +339,12 @@ static page safetensors_head(const value_out *list, size_t count)
     for (int i = 0; i < 8; ++i) length[i] = (char)((uint64_t)head.used >> 8 * i & 255);
     if (good) page_bytes(&p, length, sizeof(length));
     if (good) page_bytes(&p, head.data, head.used);
-    free(head.data);
     return p;
 }
 
 int value_write(tool *t, job *j, const char *path, const value_out *list, size_t count)
 {
-    page head = {NULL, 0, 0};
+    OWNED page head = {NULL, 0, 0};
     const int npy = value_suffix(path, ".npy"), safe = value_suffix(path, ".safetensors");
     cli_file f;
     if (npy) head = npy_head(value_stored(list[0].dtype), list[0].rank, list[0].dims);
@@ -368,6 +368,5 @@ int value_write(tool *t, job *j, const char *path, const value_out *list, size_t
         OWNED char *name = cli_shown(path);
         fail(t, j, CLI_WRITE_HINT, "cannot write %s: %s", name, strerror(why));
     }
-    free(head.data);
     return good;
 }

@@ -225,7 +225,7 @@ static int bench_pipeline(bench *all, size_t at)
     const size_t count = all->t->set.bench->threads;
     lane *lanes = cli_alloc(count, sizeof(*lanes));
     benched *b = &all->list[all->count];
-    samples calls = {NULL, 0, 0};
+    OWNED samples calls = {NULL, 0, 0};
     uint64_t begin = UINT64_MAX, end = 0;
     int good = 1;
     memset(b, 0, sizeof(*b));
@@ -255,7 +255,6 @@ static int bench_pipeline(bench *all, size_t at)
         say_benched(all->t, b);
     }
     for (size_t i = 0; i < count; ++i) lane_end(&lanes[i]);
-    free(calls.ns);
     free(lanes);
     return good;
 }
@@ -341,12 +340,9 @@ static void json_loading(const bench *all, json *j)
 
 static void write_bench_json(const bench *all)
 {
-    page p = {NULL, 0, 0};
-    json writer, *j = &writer;
+    document d;
     const tool *t = all->t;
-    json_document(j, &p, "qnnrt-run.bench");
-    json_bool(j, "ok", !t->failed);
-    json_string(j, "error", t->error);
+    json *j = document_result(&d, "qnnrt-run.bench", t, !t->failed);
     json_string(j, "model", model_name(t));
     json_string(j, "timer", TIMER_TEXT);
     report_power(t, j);
@@ -375,19 +371,16 @@ static void write_bench_json(const bench *all)
         json_close(j);
     }
     json_close(j);
-    json_document_end(j);
-    write_page(all->t, "-", &p, 0);
-    free(p.data);
+    document_write(&d, all->t, "-");
 }
 
 void csv_text(page *p, const char *text)
 {
-    char *shown = cli_shown(text);
+    OWNED char *shown = cli_shown(text);
     page_text(p, "\"");
     for (const char *c = shown; *c != '\0'; ++c) page_bytes(p, *c == '"' ? "\"\"" : c,
                                                             *c == '"' ? 2 : 1);
     page_text(p, "\"");
-    free(shown);
 }
 
 void csv_head(page *p)
@@ -405,7 +398,7 @@ void csv_row(page *p, const char *name, const char *what, const summary *s)
 
 static void write_bench_csv(const bench *all)
 {
-    page p = {NULL, 0, 0};
+    OWNED page p = {NULL, 0, 0};
     if (all->t->set.bench->csv == NULL) return;
     csv_head(&p);
     for (size_t i = 0; i < all->count; ++i) {
@@ -418,7 +411,6 @@ static void write_bench_csv(const bench *all)
         csv_row(&p, b->j->info->name, "first_call", &first);
     }
     write_named(all->t, all->t->set.bench->csv, &p, 0);
-    free(p.data);
 }
 
 void bench_model(tool *t)

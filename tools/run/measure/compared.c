@@ -306,12 +306,9 @@ static void compare_row_json(json *j, const compared *row)
 /* Write --json. */
 static void compare_write(comparison *c, const char *format)
 {
-    page p = {NULL, 0, 0};
-    json writer, *j = &writer;
+    document d;
     if (!c->t->set.json) return;
-    json_document(j, &p, format);
-    json_bool(j, "ok", !c->t->failed && c->bad == 0);
-    json_string(j, "error", c->t->error);
+    json *j = document_result(&d, format, c->t, !c->t->failed && c->bad == 0);
     json_string(j, "first", c->first);
     json_open(j, "sides", '[', 0);
     for (size_t i = 0; i < 2; ++i) {
@@ -326,9 +323,7 @@ static void compare_write(comparison *c, const char *format)
     json_open(j, "tensors", '[', 0);
     for (size_t i = 0; i < c->count; ++i) compare_row_json(j, &c->rows[i]);
     json_close(j);
-    json_document_end(j);
-    write_page(c->t, "-", &p, 0);
-    free(p.data);
+    document_write(&d, c->t, "-");
 }
 
 int compare_verdict(comparison *c, const char *format)

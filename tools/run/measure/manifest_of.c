@@ -205,7 +205,7 @@ static int captured_check(captured *c, captured_tensor *to, const char *dtype, u
 
 static int captured_read_tensor(captured *c, captured_tensor *to)
 {
-    char *dtype = NULL, *hash = NULL, *role = NULL;
+    OWNED char *dtype = NULL, *hash = NULL, *role = NULL;
     uint64_t bytes = 0, dim = 0;
     captured_open(c, "tensors", QNNRT_JSON_OBJECT);
     while (captured_more(c)) {
@@ -228,9 +228,6 @@ static int captured_read_tensor(captured *c, captured_tensor *to)
     if (hash != NULL && strlen(hash) < sizeof(to->hash)) strcpy(to->hash, hash);
     to->constant = role != NULL && strcmp(role, "constant") == 0;
     const int good = c->problem == NULL && captured_check(c, to, dtype, bytes);
-    free(dtype);
-    free(hash);
-    free(role);
     return good;
 }
 
@@ -265,7 +262,7 @@ static void captured_ports(captured *c, captured_step *to, int output)
 static void captured_read_step(captured *c, captured_step *to)
 {
     static const char *const kinds[] = {"graph", "host", "convert", NULL};
-    char *kind = NULL;
+    OWNED char *kind = NULL;
     captured_open(c, "steps", QNNRT_JSON_OBJECT);
     while (captured_more(c)) {
         if (captured_is(c, "kind")) captured_string(c, "kind", &kind);
@@ -280,7 +277,6 @@ static void captured_read_step(captured *c, captured_step *to)
     to->kind = kind != NULL ? cli_word(kind, kinds) : -1;
     if (to->kind < 0 || to->graph == NULL || to->text == NULL)
         captured_wrong(c, "a step lacks \"kind\", \"graph\" or \"text\"");
-    free(kind);
 }
 
 static void captured_read_pipeline(captured *c, captured_pipeline *to)
@@ -345,7 +341,7 @@ static void captured_read_backends(captured *c)
 
 void captured_read_document(captured *c)
 {
-    char *format = NULL;
+    OWNED char *format = NULL;
     uint64_t version = 0;
     captured_open(c, "the document", QNNRT_JSON_OBJECT);
     while (captured_more(c)) {
@@ -370,5 +366,4 @@ void captured_read_document(captured *c)
         captured_wrong(c, "\"version\" is %llu, and this program reads 1",
                        (unsigned long long)version);
     captured_files(c);
-    free(format);
 }

@@ -189,11 +189,8 @@ static void json_rivals(json *j, const rivals *r, double least)
 static void write_race_json(race *all)
 {
     static const char *const labels[2] = {"a", "b"};
-    page p = {NULL, 0, 0};
-    json writer, *j = &writer;
-    json_document(j, &p, "qnnrt-run.bench-pair");
-    json_bool(j, "ok", !all->t->failed);
-    json_string(j, "error", all->t->error);
+    document d;
+    json *j = document_result(&d, "qnnrt-run.bench-pair", all->t, !all->t->failed);
     json_string(j, "timer", TIMER_TEXT);
     json_value(j, "threshold_percent", all->t->set.bench->least);
     json_count(j, "starts", all->sittings);
@@ -218,14 +215,12 @@ static void write_race_json(race *all)
         json_close(j);
     }
     json_close(j);
-    json_document_end(j);
-    write_page(all->t, "-", &p, 0);
-    free(p.data);
+    document_write(&d, all->t, "-");
 }
 
 static void write_race_csv(race *all)
 {
-    page p = {NULL, 0, 0};
+    OWNED page p = {NULL, 0, 0};
     if (all->t->set.bench->csv == NULL) return;
     page_text(&p, "pipeline,verdict,ratio,low,high,rounds,a_median_ns,b_median_ns\n");
     for (size_t i = 0; i < all->count; ++i) {
@@ -237,7 +232,6 @@ static void write_race_csv(race *all)
                  sum_up(&h->ns[0]).median, sum_up(&h->ns[1]).median);
     }
     write_named(all->t, all->t->set.bench->csv, &p, 0);
-    free(p.data);
 }
 
 static void free_heat(heat *h)
@@ -278,29 +272,23 @@ static void sum_up_file(tool *t, const char *name, samples *list, int good)
 {
     const summary s = sum_up(list);
     const time_bars bars = count_bins(list, &s);
-    page p = {NULL, 0, 0};
-    json writer, *j = &writer;
     if (good) {
         say_summary_head(t);
         say_summary(t, "samples", &s);
         say_bars(t, &s, &bars);
     }
     if (t->set.json) {
-        json_document(j, &p, "qnnrt-run.bench-samples");
-        json_bool(j, "ok", !t->failed);
-        json_string(j, "error", t->error);
+        document d;
+        json *j = document_result(&d, "qnnrt-run.bench-samples", t, !t->failed);
         json_summary(j, "samples", &s);
         json_histogram(j, &s, &bars);
-        json_document_end(j);
-        write_page(t, "-", &p, 0);
-        free(p.data);
+        document_write(&d, t, "-");
     }
     if (good && t->set.bench->csv != NULL) {
-        memset(&p, 0, sizeof(p));
+        OWNED page p = {NULL, 0, 0};
         csv_head(&p);
         csv_row(&p, name, "samples", &s);
         write_named(t, t->set.bench->csv, &p, 0);
-        free(p.data);
     }
 }
 

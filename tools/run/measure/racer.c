@@ -49,7 +49,7 @@ static int wire_get(int wire, void *data, size_t bytes)
 static int racer_serve(int wire, lane *lanes, size_t count)
 {
     race_order order;
-    samples calls = {NULL, 0, 0};
+    OWNED samples calls = {NULL, 0, 0};
     int good = 1;
     while (good && wire_get(wire, &order, sizeof(order)) && order.calls > 0 && order.job < count) {
         lane *l = &lanes[order.job];
@@ -64,7 +64,6 @@ static int racer_serve(int wire, lane *lanes, size_t count)
         if (good) median = sum_up(&calls).median;
         good = wire_put(wire, &median, sizeof(median)) && good;
     }
-    free(calls.ns);
     return good;
 }
 

@@ -294,13 +294,13 @@ static void replay_step(comparison *c, const captured *from, const captured_pipe
     const int expected = pipeline->error != NULL && pipeline->failed_step == at;
     const qnnrt_pipeline *graph = step->kind == QNNRT_STEP_GRAPH
                                       ? replay_graph(c->t, pipeline, at) : NULL;
-    char room[1024], *was = cli_shown(step->text);
+    char room[1024];
+    OWNED char *was = cli_shown(step->text);
     const char *here = graph == NULL ? step->text
         : qnnrt_step_text(&qnnrt_pipeline_get_info(graph)->steps[0], room, sizeof(room));
     OWNED char *text = cli_shown(here);
     say(c->t, "\nstep %lu   %s\n", (unsigned long)at, text);
     if (strcmp(text, was) != 0) say(c->t, "  captured  %s\n", was);
-    free(was);
     if (step->kind == QNNRT_STEP_DERIVED) {
         say(c->t, "  not replayed: conversions are qnnrt's own\n");
     } else if (step->kind == QNNRT_STEP_HOST) {

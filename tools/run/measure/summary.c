@@ -14,9 +14,8 @@
 /* Return a name that is safe to print, of at most some columns. The caller frees it. */
 static char *short_name(const char *name, size_t columns)
 {
-    char *shown = cli_shown(name), *made = shortened(shown, columns);
-    free(shown);
-    return made;
+    OWNED char *shown = cli_shown(name);
+    return shortened(shown, columns);
 }
 
 /* Print one list of a pipeline. whole: its times in both profiles. */
@@ -135,9 +134,8 @@ static void write_change(tool *t, const char *path, const costs *a, const costs 
 {
     const char *const labels[2] = {"before", "after"};
     const costs *const both[2] = {a, b};
-    page p = {NULL, 0, 0};
-    json writer, *j = &writer;
-    json_document(j, &p, "qnnrt-run.profile-change");
+    document d;
+    json *j = document_begin(&d, "qnnrt-run.profile-change");
     for (int s = 0; s < 2; ++s) {
         json_open(j, labels[s], '{', 1);
         json_string(j, "model", both[s]->model);
@@ -173,10 +171,7 @@ static void write_change(tool *t, const char *path, const costs *a, const costs 
         json_close(j);
     }
     json_close(j);
-    json_close(j);
-    qnnrt_json_write_end(j);
-    write_page(t, path, &p, 0);
-    free(p.data);
+    document_write(&d, t, path);
 }
 
 /* Run the model and take its costs. Return 0 after a message. */

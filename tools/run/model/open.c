@@ -32,10 +32,9 @@ void choose_libraries(tool *t, const char *model)
     qnnrt_error err;
     look.set.inspect = look.set.run.quiet = 1;
     const char *place = NULL;
-    char *reader = t->set.system == NULL ? cli_find_library("libQnnSystem.so", &place) : NULL;
+    OWNED char *reader = t->set.system == NULL ? cli_find_library("libQnnSystem.so", &place) : NULL;
     if (reader != NULL) look.set.system = reader;
     look.model = try_sources(&look, model, NULL, 0, &err);
-    free(reader);
     if (look.model != NULL)
         cli_choose_roles(&t->choice, look.model, t->set.roles, &t->set.role_count);
     step_drop_program(look.model);

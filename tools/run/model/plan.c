@@ -43,7 +43,7 @@ static int grid_measure(grid *g)
 /* Print one row; the last column is not filled with blanks. */
 static void say_row(const tool *t, const grid *g, char *const *cells)
 {
-    page line = {NULL, 0, 0};
+    OWNED page line = {NULL, 0, 0};
     if (g->first != 0) say(t, "  %s\n", cells[0]);
     if (g->first != 0) page_text(&line, "  ");
     for (size_t c = g->first; c < g->columns; ++c) {
@@ -54,7 +54,6 @@ static void say_row(const tool *t, const grid *g, char *const *cells)
         else page_add(&line, "  %s%*s", cells[c], c + 1 < g->columns ? pad : 0, "");
     }
     say(t, "%s\n", line.data);
-    free(line.data);
 }
 
 /* Print a row as its first cell, which is a name or a number with its title, and below that each
@@ -155,10 +154,8 @@ char *offset_text(const job *j, size_t slot)
     if (j->blocks[slot] != NULL)
         return cli_text("%llu", (unsigned long long)j->blocks[slot]->offset);
     if (place == NULL || place->caller_io) return cli_text("-");
-    char *name = buffer_name(j->info, place->buffer),
-        *made = cli_text("%s+%llu", name, (unsigned long long)place->offset);
-    free(name);
-    return made;
+    OWNED char *name = buffer_name(j->info, place->buffer);
+    return cli_text("%s+%llu", name, (unsigned long long)place->offset);
 }
 
 static void say_slots(const tool *t, const job *j)

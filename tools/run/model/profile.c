@@ -143,7 +143,8 @@ void say_events(const tool *t, const char *title, const qnnrt_pipeline_info *inf
         (int)width, "name");
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_profile_event *e = &events[i];
-        char *name = cli_shown(e->name), *node = event_node(e, info), *value = value_text(e->value);
+        OWNED char *name = cli_shown(e->name), *node = event_node(e, info);
+        OWNED char *value = value_text(e->value);
         const size_t indent = 2 * e->depth, left = width > indent ? width - indent : 0;
         if (e->vendor_code != 0) {
             free(name);
@@ -153,9 +154,6 @@ void say_events(const tool *t, const char *title, const qnnrt_pipeline_info *inf
             (int)indent, "",
             node[0] != '\0' ? (int)left : 0, name);
         say(t, node[0] != '\0' ? "  %s\n" : "\n", node);
-        free(value);
-        free(node);
-        free(name);
     }
 }
 
@@ -277,10 +275,9 @@ static double trace_step(json *j, const job *of, const qnnrt_profile_event *even
         if (events[i].type == EVENT_NODE && events[i].value > 0) all += events[i].value;
     }
     OWNED char *text = step_text(step, "\xE2\x86\x92");
-    char *name = cli_text("step %lu, %s", (unsigned long)events[0].step,
-                          step->kind == QNNRT_STEP_GRAPH ? step->graph->name : text);
+    OWNED char *name = cli_text("step %lu, %s", (unsigned long)events[0].step,
+                                step->kind == QNNRT_STEP_GRAPH ? step->graph->name : text);
     trace_bar(j, TRACK_STEPS, name, begin_us, whole);
-    free(name);
     for (size_t i = 0; i < count; ++i) {
         if (events[i].type == EVENT_NODE) continue;
         OWNED char *key = cli_text("%lu %s, %s", (unsigned long)i, events[i].name,

@@ -19,10 +19,9 @@ void add_job(tool *t, const qnnrt_pipeline *pipeline, const char *asked)
     j->pipeline = pipeline;
     j->info = qnnrt_pipeline_get_info(pipeline);
     j->asked = asked;
-    char *name = cli_shown(j->info->name);
+    OWNED char *name = cli_shown(j->info->name);
     const int renamed = asked != NULL && strcmp(asked, j->info->name) != 0;
     j->title = renamed ? cli_text("\"%s\" (%s)", name, asked) : cli_text("\"%s\"", name);
-    free(name);
     const size_t slots = j->info->slot_count;
     j->blocks = cli_alloc(slots, sizeof(*j->blocks));
     j->input_files = cli_alloc(slots, sizeof(*j->input_files));

@@ -63,9 +63,8 @@ char *step_place(const qnnrt_step_info *step)
     if (context.info == NULL) return cli_text("host");
     const char *name = cli_backend_name(context.info->backend_id);
     if (context.role[0] == '\0') return cli_text("%s", name);
-    char *role = cli_shown(context.role), *made = cli_text("%s (%s)", role, name);
-    free(role);
-    return made;
+    OWNED char *role = cli_shown(context.role);
+    return cli_text("%s (%s)", role, name);
 }
 
 int is_elsewhere(const qnnrt_step_info *a, const qnnrt_step_info *b)
@@ -136,10 +135,7 @@ char *pipeline_label(const qnnrt_pipeline_info *info)
     if (!is_made_up(info->name) || info->step_count == 0 ||
         info->steps[0].kind != QNNRT_STEP_GRAPH || last->kind != QNNRT_STEP_GRAPH)
         return cli_shown(info->name);
-    char *a = graph_label(&info->steps[0]), *b = graph_label(last),
-        *made = info->step_count == 1 ? cli_text("%s", a)
-        : cli_text("%s \xE2\x80\xA6 %s", a, b);
-    free(a);
-    free(b);
-    return made;
+    OWNED char *a = graph_label(&info->steps[0]), *b = graph_label(last);
+    return info->step_count == 1 ? cli_text("%s", a)
+                                 : cli_text("%s \xE2\x80\xA6 %s", a, b);
 }

@@ -134,10 +134,10 @@ static int diff_lone(const differ *d, const char *kind, const void *a, const voi
     memcpy((void *)&after, b, sizeof(after));
     if (strcmp(before, after) == 0) return 0;
     OWNED char *from = cli_shown(before), *to = cli_shown(after);
-    differ inner = {d->t, cli_text("%s, %s \"%s\"", d->where, kind, from)};
+    OWNED char *where = cli_text("%s, %s \"%s\"", d->where, kind, from);
+    differ inner = {d->t, where};
     differs(&inner, "is called \"%s\" in the second model", to);
     pair(&inner, a, b);
-    free(inner.where);
     return 1;
 }
 

@@ -288,12 +288,11 @@ void write_dumps(tool *t)
                  (unsigned long)i, names[i]);
             continue;
         }
-        page p = {NULL, 0, 0};
+        OWNED page p = {NULL, 0, 0};
         const char *slash = path[length - 1] == '/' ? "" : "/";
         OWNED char *to = folder ? cli_text("%s%s%s", path, slash, names[i]) : cli_text("%s", path);
         dump_context(&p, contexts[i].info, set->unified);
         write_named(t, to, &p, folder);
-        free(p.data);
     }
     for (size_t i = 0; i < count; ++i) free(names[i]);
 }

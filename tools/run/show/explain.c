@@ -69,18 +69,13 @@ static void report_code(json *j, const qnnrt_explanation *e)
 static void report_codes(tool *t, const qnnrt_explanation *one, int all)
 {
     const qnnrt_explanation *e;
-    page p = {NULL, 0, 0};
-    json j;
-    json_document(&j, &p, "qnnrt-run.explain");
-    json_bool(&j, "ok", !t->failed);
-    json_string(&j, "error", t->error);
-    json_open(&j, "codes", '[', 0);
-    if (one != NULL) report_code(&j, one);
-    for (size_t i = 0; all && (e = qnnrt_explain_get(i)) != NULL; ++i) report_code(&j, e);
-    json_close(&j);
-    json_document_end(&j);
-    write_page(t, "-", &p, 0);
-    free(p.data);
+    document d;
+    json *j = document_result(&d, "qnnrt-run.explain", t, !t->failed);
+    json_open(j, "codes", '[', 0);
+    if (one != NULL) report_code(j, one);
+    for (size_t i = 0; all && (e = qnnrt_explain_get(i)) != NULL; ++i) report_code(j, e);
+    json_close(j);
+    document_write(&d, t, "-");
 }
 
 int verb_explain(void *user)
@@ -92,7 +87,7 @@ int verb_explain(void *user)
         else say_all(t);
         return STATUS_OK;
     }
-    char *all = cli_text("%s", words->items[0]);
+    OWNED char *all = cli_text("%s", words->items[0]);
     for (size_t i = 1; i < words->count; ++i) {
         char *longer = cli_text("%s %s", all, words->items[i]);
         free(all);
@@ -109,6 +104,5 @@ int verb_explain(void *user)
     }
     if (t->set.json) report_codes(t, found, 0);
     else if (found != NULL) say_one(t, found);
-    free(all);
     return STATUS_OK;
 }

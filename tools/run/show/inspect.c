@@ -85,13 +85,9 @@ static char *source_text(const qnnrt_manifest_info *model, const qnnrt_context_i
 {
     const char *path = model->system_path, *slash = strrchr(path, '/');
     const char *system = slash != NULL ? slash + 1 : path;
-    char *name = cli_shown(c->json_file != NULL ? c->json_file : "JSON"), *made = NULL;
-    if (c->from_system && c->from_json) made = cli_text("%s and %s agree", system, name);
-    else if (c->from_json) made = cli_text("%s", name);
-    else if (c->from_system) made = cli_text("%s", system);
-    else made = cli_text("none");
-    free(name);
-    return made;
+    OWNED char *name = cli_shown(c->json_file != NULL ? c->json_file : "JSON");
+    if (c->from_system && c->from_json) return cli_text("%s and %s agree", system, name);
+    return cli_text("%s", c->from_json ? name : c->from_system ? system : "none");
 }
 
 /* =====================================================================================

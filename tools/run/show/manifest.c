@@ -126,7 +126,7 @@ void write_manifest(tool *t)
     OWNED char **hashes = cli_alloc(info->context_count, sizeof(*hashes));
     qnnrt_manifest_desc desc = {0};
     qnnrt_error err;
-    page p = {NULL, 0, 0};
+    OWNED page p = {NULL, 0, 0};
     int complete = 1;
     for (size_t i = 0; i < info->context_count; ++i) {
         files[i] = manifest_file(&info->contexts[i]);
@@ -164,7 +164,6 @@ void write_manifest(tool *t)
         free(files[i]);
         free(hashes[i]);
     }
-    free(p.data);
     for (size_t i = 0; i < info->pipeline_count; ++i) describe_free(&pipelines[i]);
     free(pipelines);
     free(listed);

@@ -192,18 +192,12 @@ int verb_ops(void *user)
     OWNED const op_row **asked = cli_alloc(OP_ROWS + t->set.files.count, sizeof(*asked));
     const size_t count = ops_asked(t, asked);
     if (t->set.json) {
-        page p = {NULL, 0, 0};
-        json writer;
-        json *j = &writer;
-        json_document(j, &p, "qnnrt-run.ops");
-        json_bool(j, "ok", !t->failed);
-        json_string(j, "error", t->error);
+        document d;
+        json *j = document_result(&d, "qnnrt-run.ops", t, !t->failed);
         json_open(j, "operators", '[', 0);
         for (size_t i = 0; i < count; ++i) json_op(j, asked[i]);
         json_close(j);
-        json_document_end(j);
-        write_page(t, "-", &p, 0);
-        free(p.data);
+        document_write(&d, t, "-");
     } else if (t->set.files.count > 0) {
         for (size_t i = 0; i < count; ++i) say_op(t, asked[i]);
     } else {

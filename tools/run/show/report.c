@@ -379,9 +379,8 @@ static void report(const tool *t, page *p, int results)
 
 void write_report(tool *t, const char *path, int results)
 {
-    page p = {NULL, 0, 0};
+    OWNED page p = {NULL, 0, 0};
     if (path == NULL) return;
     report(t, &p, results);
     write_page(t, path, &p, 0);
-    free(p.data);
 }

@@ -41,9 +41,8 @@ static void write_cost_rows(json *j, const costs *all, size_t begin, size_t end,
 
 void write_costs(tool *t, const char *path, const costs *all)
 {
-    page p = {NULL, 0, 0};
-    json writer, *j = &writer;
-    json_document(j, &p, COSTS_FORMAT);
+    document d;
+    json *j = document_begin(&d, COSTS_FORMAT);
     json_string(j, "model", all->model);
     json_string(j, "backend", all->backend);
     json_string(j, "build_id", all->build);
@@ -51,9 +50,7 @@ void write_costs(tool *t, const char *path, const costs *all)
     json_value(j, "inferences", all->inferences);
     write_cost_rows(j, all, 0, all->count, COST_LOAD);
     write_cost_rows(j, all, 0, all->count, COST_PIPELINE);
-    json_document_end(j);
-    write_page(t, path, &p, 0);
-    free(p.data);
+    document_write(&d, t, path);
 }
 
 /* Read a string; any other value becomes "". The caller frees it. */
