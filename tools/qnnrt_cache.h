@@ -845,10 +845,9 @@ static qnnrt_result qnnrt_cache__entry_copy(qnnrt_cache *cache, int fd, size_t i
 /* Report that an entry cannot be written, for errno. */
 static qnnrt_result qnnrt_cache__unwritten(const qnnrt_cache *cache, qnnrt_error *err)
 {
-    return qnnrt_error_hint(err,
-                            qnnrt_error_set(err, QNNRT_E_IO, "cannot write an entry of the cache "
-                                            "%.600s: %s", cache->folder, strerror(errno)), "%s",
-                            QNNRT_CACHE__ROOM);
+    qnnrt_error_set(err, QNNRT_E_IO, "cannot write an entry of the cache %.600s: %s", cache->folder,
+                    strerror(errno));
+    return qnnrt_error_hint(err, QNNRT_E_IO, "%s", QNNRT_CACHE__ROOM);
 }
 
 /* Write an entry to a new file: first a head without hashes, then the files, then the head again.
@@ -1111,9 +1110,8 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_get(qnnrt_cache *cache, const char *key
         if (qnnrt_cache__part(scratch, renamed, part) &&
             qnnrt_cache__path(path, folder, cache->files[renamed].name) &&
             rename(part, path) == 0) continue;
-        result = qnnrt_error_hint(err,
-                                  qnnrt_error_set(err, QNNRT_E_IO, "cannot write %.600s: %s", path,
-                                                  strerror(errno)), "%s", QNNRT_CACHE__ROOM);
+        result = qnnrt_error_set(err, QNNRT_E_IO, "cannot write %.600s: %s", path, strerror(errno));
+        qnnrt_error_hint(err, QNNRT_E_IO, "%s", QNNRT_CACHE__ROOM);
         break;
     }
     qnnrt_cache_aside_end(lock, aside);
@@ -1167,12 +1165,11 @@ static unsigned char *qnnrt_cache__head(const qnnrt_cache *cache, const char *ke
         int fd;
         qnnrt_result result = qnnrt_cache__file(path, folder, names[i], &fd, &size, err);
         if (result == QNNRT_OK) close(fd);
-        if (result == QNNRT_OK && (size > cache->limit || (all += size) > cache->limit))
-            result = qnnrt_error_hint(err,
-                                      qnnrt_error_set(err, QNNRT_E_LIMIT, "the files have more "
-                                                      "than the %llu bytes of the cache",
-                                                      (unsigned long long)cache->limit),
-                                      "Raise the limit of the cache.");
+        if (result == QNNRT_OK && (size > cache->limit || (all += size) > cache->limit)) {
+            result = qnnrt_error_set(err, QNNRT_E_LIMIT, "the files have more than the %llu bytes "
+                                     "of the cache", (unsigned long long)cache->limit);
+            qnnrt_error_hint(err, QNNRT_E_LIMIT, "Raise the limit of the cache.");
+        }
         if (result != QNNRT_OK) {
             qnnrt_hooks_free(&cache->hooks, head);
             return NULL;
@@ -1277,10 +1274,9 @@ QNNRT_CACHE_API qnnrt_result qnnrt_cache_clear(qnnrt_cache *cache, size_t *count
         }
     }
     if (left == 0) return qnnrt_error_clear(err);
-    return qnnrt_error_hint(err,
-                            qnnrt_error_set(err, QNNRT_E_IO, "cannot remove %lu files of the cache "
-                                            "%.600s", (unsigned long)left, cache->folder),
-                            "Make the folder writable.");
+    qnnrt_error_set(err, QNNRT_E_IO, "cannot remove %lu files of the cache %.600s",
+                    (unsigned long)left, cache->folder);
+    return qnnrt_error_hint(err, QNNRT_E_IO, "Make the folder writable.");
 }
 
 #ifdef __cplusplus

@@ -6077,13 +6077,12 @@ static qnnrt_result qnnrt_llm__plan_check(const qnnrt_llm *llm, qnnrt_error *err
             in[QNNRT_LLM_ROLE_MASK].count + in[QNNRT_LLM_ROLE_WINDOW_MASK].count +
                         in[QNNRT_LLM_ROLE_PADDING].count == 0
                 ? "an attention mask" : NULL;
-        if (lacks != NULL)
-            return qnnrt_error_hint(err,
-                                    qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "graph \"%s\" lacks %s",
-                                                    graph->name, lacks), "Open all shards of the "
-                                    "model; if they are all open, look at the roles that "
-                                    "qnnrt_llm_describe() lists and correct them with a role "
-                                    "table.");
+        if (lacks != NULL) {
+            qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "graph \"%s\" lacks %s", graph->name, lacks);
+            return qnnrt_error_hint(err, QNNRT_E_NOT_FOUND, "Open all shards of the model; if they "
+                                    "are all open, look at the roles that qnnrt_llm_describe() "
+                                    "lists and correct them with a role table.");
+        }
         if (in[QNNRT_LLM_ROLE_HIDDEN].count > 0 &&
             (in[QNNRT_LLM_ROLE_TOKENS].count > 0 || llm->info.embeddings == NULL))
             return qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "graph \"%s\" takes a hidden state "
@@ -7618,15 +7617,14 @@ static qnnrt_result qnnrt_llm__adapter_fill(qnnrt_llm_adapter *adapter,
                                qnnrt_dtype_name(from->dtype));
     if ((side ? from->rows != to->dims[0] || from->columns > to->dims[1]
               : from->rows > to->dims[0] || from->columns != to->dims[1]) ||
-        from->rows == 0 || from->columns == 0)
-        return qnnrt_error_hint(err,
-                                qnnrt_error_set(err, QNNRT_E_MISMATCH, "adapter: \"%.200s\" is "
-                                                "[%u, %u], and the graphs have room for [%u, %u], "
-                                                "the rank is the %s", from->name,
-                                                (unsigned)from->rows, (unsigned)from->columns,
-                                                (unsigned)to->dims[0], (unsigned)to->dims[1], side ?
-                                                "second" : "first"), "Take an adapter of this "
-                                "model, or compile the model with a higher --lora RANK.");
+        from->rows == 0 || from->columns == 0) {
+        qnnrt_error_set(err, QNNRT_E_MISMATCH, "adapter: \"%.200s\" is [%u, %u], and the graphs "
+                        "have room for [%u, %u], the rank is the %s", from->name,
+                        (unsigned)from->rows, (unsigned)from->columns, (unsigned)to->dims[0],
+                        (unsigned)to->dims[1], side ? "second" : "first");
+        return qnnrt_error_hint(err, QNNRT_E_MISMATCH, "Take an adapter of this model, or compile "
+                                "the model with a higher --lora RANK.");
+    }
     values = (float *)qnnrt_hooks_alloc(hooks, to->count + from->columns, sizeof *values);
     part->data = (unsigned char *)qnnrt_arena_get(&adapter->arena, to->bytes, 1);
     if (values == NULL || part->data == NULL) {

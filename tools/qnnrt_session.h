@@ -708,11 +708,9 @@ static uint64_t qnnrt_session__available(void)
 
 static qnnrt_result qnnrt_session__fail_memory(qnnrt_error *err, size_t bytes)
 {
-    return qnnrt_error_hint(err,
-                            qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory: requested %lu "
-                                            "bytes, %llu available", (unsigned long)bytes,
-                                            (unsigned long long)qnnrt_session__available()),
-                            "Free memory, or use a smaller model or batch.");
+    qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory: requested %lu bytes, %llu available",
+                    (unsigned long)bytes, (unsigned long long)qnnrt_session__available());
+    return qnnrt_error_hint(err, QNNRT_E_MEMORY, "Free memory, or use a smaller model or batch.");
 }
 
 /* Allocate for a session, and note what there was no memory for: errors say it, whoever asked. */
@@ -932,10 +930,9 @@ static qnnrt_result qnnrt_session__file_kind(const char *path, qnnrt_model_kind 
         *kind = qnnrt_session__endings[i].kind;
         return QNNRT_OK;
     }
-    return qnnrt_error_hint(err,
-                            qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "model \"%.900s\": expected "
-                                            "a folder, .bin, .json, .onnx, .xml, .engine or .plan",
-                                            path), "Rename the file by its format.");
+    qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "model \"%.900s\": expected a folder, .bin, .json, "
+                    ".onnx, .xml, .engine or .plan", path);
+    return qnnrt_error_hint(err, QNNRT_E_UNSUPPORTED, "Rename the file by its format.");
 }
 
 /* Return true if a name from a file leads to a file in the folder of that file, or below it. */
@@ -1353,12 +1350,11 @@ static qnnrt_result qnnrt_session__policy_read(qnnrt_policy_kind kind, const cha
         for (member = members; member->name != NULL; ++member)
             if (qnnrt_json_is(&r.json.key, member->name)) break;
         if (member->name == NULL) {
-            qnnrt_error_hint(err,
-                             qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "%s: there is no member "
-                                             "\"%.*s\"; those that exist are", r.what,
-                                             (int)(r.json.key.bytes < 200 ? r.json.key.bytes : 200),
-                                             r.json.key.text), "Remove the member, or correct its "
-                             "name.");
+            qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "%s: there is no member \"%.*s\"; those that "
+                            "exist are", r.what,
+                            (int)(r.json.key.bytes < 200 ? r.json.key.bytes : 200),
+                            r.json.key.text);
+            qnnrt_error_hint(err, QNNRT_E_UNSUPPORTED, "Remove the member, or correct its name.");
             for (member = members; member->name != NULL; ++member)
                 qnnrt_error_add(err, "%s %s", member > members ? "," : "", member->name);
             return QNNRT_E_UNSUPPORTED;
@@ -2175,10 +2171,9 @@ static qnnrt_session__scratch *qnnrt_session__store_make(qnnrt_session *session,
     if (scratch->lock >= 0 &&
         qnnrt_cache_aside_folder(scratch->lock, scratch->aside, scratch->path)) return scratch;
     qnnrt_cache_aside_end(scratch->lock, scratch->aside);
-    qnnrt_error_hint(err,
-                     qnnrt_error_set(err, QNNRT_E_IO, "cannot make a folder in the cache "
-                                     "\"%.600s\": %s", folder, strerror(errno)),
-                     "Choose a folder that exists, has room, and is writable.");
+    qnnrt_error_set(err, QNNRT_E_IO, "cannot make a folder in the cache \"%.600s\": %s", folder,
+                    strerror(errno));
+    qnnrt_error_hint(err, QNNRT_E_IO, "Choose a folder that exists, has room, and is writable.");
     return NULL;
 }
 
@@ -2443,9 +2438,8 @@ static qnnrt_result qnnrt_session__engine_find(const qnnrt_engine *const *engine
         *index = i;
         return QNNRT_OK;
     }
-    qnnrt_error_hint(err,
-                     qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "unknown engine \"%.200s\"; there are",
-                                     name), "Use one of these names.");
+    qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "unknown engine \"%.200s\"; there are", name);
+    qnnrt_error_hint(err, QNNRT_E_NOT_FOUND, "Use one of these names.");
     for (i = 0; engines[i] != NULL; ++i)
         qnnrt_error_add(err, "%s \"%.60s\"", i > 0 ? "," : "", engines[i]->name);
     return QNNRT_E_NOT_FOUND;
@@ -2606,11 +2600,9 @@ static qnnrt_result qnnrt_session__attempt_static(const qnnrt_session *session,
         for (k = 0; k < t->rank && t->dims[k] >= 0; ++k) {}
         if (k == t->rank && !t->any_rank) continue;
         qnnrt_session__shape_text(t->dtype, t->rank, t->dims, t->any_rank, shape, sizeof shape);
-        return qnnrt_error_hint(err,
-                                qnnrt_error_set(err, QNNRT_E_MISMATCH, "%.60s: static_shape is "
-                                                "true, and input \"%.200s\" is %s",
-                                                a->engine->table->name, t->name, shape),
-                                "Add the input to fixed_shapes.");
+        qnnrt_error_set(err, QNNRT_E_MISMATCH, "%.60s: static_shape is true, and input \"%.200s\" "
+                        "is %s", a->engine->table->name, t->name, shape);
+        return qnnrt_error_hint(err, QNNRT_E_MISMATCH, "Add the input to fixed_shapes.");
     }
     return QNNRT_OK;
 }
@@ -3210,12 +3202,9 @@ static qnnrt_result qnnrt_session__batch_limit(const qnnrt_session *session,
     if (session->max_batch == 0 || t->rank == 0 || value->rank == 0 ||
         (t->dims[0] >= 0 && qnnrt_session__batch_of(t, value) == 1) ||
         value->dims[0] <= (int64_t)session->max_batch) return QNNRT_OK;
-    return qnnrt_error_hint(err,
-                            qnnrt_error_set(err, QNNRT_E_LIMIT, "input \"%.200s\" has a batch of "
-                                            "%lld, max_batch_size is %lu", t->name,
-                                            (long long)value->dims[0],
-                                            (unsigned long)session->max_batch),
-                            "Raise max_batch_size, or run fewer at a time.");
+    qnnrt_error_set(err, QNNRT_E_LIMIT, "input \"%.200s\" has a batch of %lld, max_batch_size is "
+                    "%lu", t->name, (long long)value->dims[0], (unsigned long)session->max_batch);
+    return qnnrt_error_hint(err, QNNRT_E_LIMIT, "Raise max_batch_size, or run fewer at a time.");
 }
 
 /* Find out in how many slices the inputs are to be run, and check the limit. */
@@ -3236,13 +3225,12 @@ static qnnrt_result qnnrt_session__batch_slices(const qnnrt_session *session,
         has = qnnrt_session__batch_of(t, value);
         if (qnnrt_session__batch_limit(session, t, value, err) != QNNRT_OK) return QNNRT_E_LIMIT;
         if (has == 1) continue;
-        if (*slices != 1 && t->dims[0] != session->batch->rows)
-            return qnnrt_error_hint(err,
-                                    qnnrt_error_set(err, QNNRT_E_MISMATCH, "input \"%.200s\" has a "
-                                                    "batch of %lld, and \"%.200s\" one of %lld",
-                                                    t->name, (long long)t->dims[0], first,
-                                                    (long long)session->batch->rows),
-                                    "Run one batch at a time.");
+        if (*slices != 1 && t->dims[0] != session->batch->rows) {
+            qnnrt_error_set(err, QNNRT_E_MISMATCH, "input \"%.200s\" has a batch of %lld, and "
+                            "\"%.200s\" one of %lld", t->name, (long long)t->dims[0], first,
+                            (long long)session->batch->rows);
+            return qnnrt_error_hint(err, QNNRT_E_MISMATCH, "Run one batch at a time.");
+        }
         if (*slices != 1 && has != *slices)
             return qnnrt_error_set(err, QNNRT_E_MISMATCH, "input \"%.200s\" has %lld batches, and "
                                    "\"%.200s\" has %lld", t->name, (long long)has, first,
@@ -3257,14 +3245,13 @@ static qnnrt_result qnnrt_session__batch_slices(const qnnrt_session *session,
         char has[400];
         if (place == 0 || inputs[place - 1].rank == 0 ||
             (!t->any_rank && (t->rank == 0 || t->dims[0] >= 0))) continue;
-        return qnnrt_error_hint(err,
-                                qnnrt_error_set(err, QNNRT_E_MISMATCH, "input \"%.200s\" is %s: "
-                                                "whether its rows belong to the batches of "
-                                                "\"%.200s\" is not known", t->name,
-                                                qnnrt_session__shape_text(t->dtype, t->rank,
-                                                                          t->dims, t->any_rank, has,
-                                                                          sizeof has), first),
-                                "Fix its shape, or run one batch at a time.");
+        qnnrt_error_set(err, QNNRT_E_MISMATCH, "input \"%.200s\" is %s: whether its rows belong to "
+                        "the batches of \"%.200s\" is not known", t->name,
+                        qnnrt_session__shape_text(t->dtype, t->rank, t->dims, t->any_rank, has,
+                                                  sizeof has),
+                        first);
+        return qnnrt_error_hint(err, QNNRT_E_MISMATCH, "Fix its shape, or run one batch at a "
+                                "time.");
     }
     return QNNRT_OK;
 }
@@ -3396,25 +3383,21 @@ static qnnrt_result qnnrt_session__batch_gather(qnnrt_session *session, size_t i
         *whole = *got;
         if (got->rank == 0 || got->dims[0] != batch->rows || batch->rows > INT64_MAX / slices) {
             char has[400];
-            return qnnrt_error_hint(err,
-                                    qnnrt_error_set(err, QNNRT_E_MISMATCH, "output \"%.200s\" is "
-                                                    "%s, which is not a batch of %lld", got->name,
-                                                    qnnrt_session__shape_text(got->dtype, got->rank,
-                                                                              got->dims, 0, has,
-                                                                              sizeof has),
-                                                    (long long)batch->rows),
-                                    "Run one batch at a time.");
+            qnnrt_error_set(err, QNNRT_E_MISMATCH, "output \"%.200s\" is %s, which is not a batch "
+                            "of %lld", got->name,
+                            qnnrt_session__shape_text(got->dtype, got->rank, got->dims, 0, has,
+                                                      sizeof has),
+                            (long long)batch->rows);
+            return qnnrt_error_hint(err, QNNRT_E_MISMATCH, "Run one batch at a time.");
         }
         whole->dims[0] = got->dims[0] * slices;
         if (got->dtype == QNNRT_DTYPE_STRING ||
             !qnnrt_session_bytes(got->dtype, got->rank, whole->dims, &total) ||
-            total != got->bytes * (size_t)slices)
-            return qnnrt_error_hint(err,
-                                    qnnrt_error_set(err, QNNRT_E_UNSUPPORTED,
-                                                    "output \"%.200s\" is %s, which cannot be put "
-                                                    "together", got->name,
-                                                    qnnrt_dtype_name(got->dtype)),
-                                    "Run one batch at a time.");
+            total != got->bytes * (size_t)slices) {
+            qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "output \"%.200s\" is %s, which cannot be "
+                            "put together", got->name, qnnrt_dtype_name(got->dtype));
+            return qnnrt_error_hint(err, QNNRT_E_UNSUPPORTED, "Run one batch at a time.");
+        }
         for (k = 0; k < want->rank && want->rank == whole->rank; ++k)
             if (want->dims[k] != whole->dims[k]) break;
         if ((want->rank != 0 && (want->rank != whole->rank || k < want->rank)) ||
@@ -3444,10 +3427,9 @@ static qnnrt_result qnnrt_session__batch_gather(qnnrt_session *session, size_t i
             whole->data = total > 0 ? batch->memory[index] : (void *)batch->nothing;
     } else if (got->dtype != whole->dtype || got->rank != whole->rank ||
                got->bytes * (size_t)slices != whole->bytes) {
-        return qnnrt_error_hint(err,
-                                qnnrt_error_set(err, QNNRT_E_MISMATCH, "output \"%.200s\" has "
-                                                "another size in batch %lld", got->name,
-                                                (long long)slice), "Run one batch at a time.");
+        qnnrt_error_set(err, QNNRT_E_MISMATCH, "output \"%.200s\" has another size in batch %lld",
+                        got->name, (long long)slice);
+        return qnnrt_error_hint(err, QNNRT_E_MISMATCH, "Run one batch at a time.");
     }
     if (got->bytes > 0)
         memcpy((char *)whole->data + (size_t)slice * got->bytes, got->data, got->bytes);
