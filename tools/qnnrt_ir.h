@@ -253,7 +253,8 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_create(const char *name, const qnnrt_ir_desc 
    out      receives the graph, NULL on failure
 
    The copy has the same inputs, outputs, nodes in the same order, values, names, arguments, keys
-   and constants. Left out are dead and removed nodes with their outputs, mappings, and notes.
+   and constants. Left out are dead and removed nodes, outputs of these that nothing reads,
+   mappings, and notes.
    Returns  QNNRT_OK; QNNRT_E_ARG (reading `ir` had findings); QNNRT_E_LIMIT; QNNRT_E_MEMORY
    Frees    qnnrt_ir_free() */
 QNNRT_IR_API qnnrt_result qnnrt_ir_copy(const qnnrt_ir *ir, const qnnrt_ir_desc *desc,
@@ -8277,7 +8278,7 @@ static int qnnrt_ir__extract_copies(qnnrt_ir__extract *x)
     for (i = 0; i < from->value_count; ++i) {
         const qnnrt_ir_value *const v = from->values[i];
         const int lives = v->origin != QNNRT_IR_NODE || qnnrt_ir_producer(v) != NULL;
-        if (lives && qnnrt_ir__extract_copy(x, v, v->origin) == NULL) return 0;
+        if ((lives || v->users > 0) && qnnrt_ir__extract_copy(x, v, v->origin) == NULL) return 0;
     }
     for (i = 0; i < from->input_count; ++i)
         if (!qnnrt_ir__graph_push(x->to, &x->to->inputs, &x->to->input_count,

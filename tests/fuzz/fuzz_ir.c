@@ -3,7 +3,7 @@
    An input is the text of a graph, followed by CONTROL bytes that choose limits, failing allocations
    and edits. Whatever happens, there must be no crash, no leak and no text without an end; a graph
    without findings stays so after folding and ordering, and when it is written and read again; then it is written as
-   the same text. */
+   the same text, and so is a copy. */
 #include "qnnrt_ir_passes.h"
 #include "qnnrt_json.h"
 #define FUZZ_NAME "fuzz_ir"
@@ -104,6 +104,25 @@ static void write_twice(const qnnrt_ir *ir)
     free(first.text);
 }
 
+/* Copy a graph. same: it is written as the same text */
+static void copy(const qnnrt_ir *ir, int same)
+{
+    qnnrt_ir *made = NULL;
+    sink first, second;
+    const qnnrt_result result = qnnrt_ir_copy(ir, NULL, &made, NULL);
+    MUST((result == QNNRT_OK) == (made != NULL));
+    MUST(result == QNNRT_OK || result == QNNRT_E_MEMORY || result == QNNRT_E_LIMIT || (!same && result == QNNRT_E_ARG));
+    if (made == NULL) return;
+    check_graph(made);
+    MUST(made->input_count == ir->input_count && made->output_count == ir->output_count);
+    if (write_graph(ir, &first) == QNNRT_OK && same && write_graph(made, &second) == QNNRT_OK) {
+        MUST(first.used == second.used && memcmp(first.text, second.text, first.used) == 0);
+        free(second.text);
+    }
+    free(first.text);
+    qnnrt_ir_free(made);
+}
+
 /* Take every other node. */
 static void extract(const qnnrt_ir *ir)
 {
@@ -156,6 +175,7 @@ static void play(const unsigned char *data, size_t size)
         if (result == QNNRT_OK) {
             MUST(found == 0);
             write_twice(ir);
+            copy(ir, 1);
             extract(ir);
             result = qnnrt_ir_fold(ir, 4096, NULL, &err);
             MUST(result == QNNRT_OK || result == QNNRT_E_MEMORY || result == QNNRT_E_UNSUPPORTED);
@@ -167,6 +187,7 @@ static void play(const unsigned char *data, size_t size)
             }
         }
         if (control[3] < 128) edit(ir, control[3]);
+        copy(ir, 0);
         (void)qnnrt_ir_tidy(ir, &err);
         (void)qnnrt_ir_check(ir, NULL, NULL, &err);
         check_graph(ir);

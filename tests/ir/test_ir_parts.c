@@ -1105,6 +1105,13 @@ TEST(ir_copy_leaves_out_what_is_dead)
     CHECK(same_text(ir, copy));
     for (i = 0; i < copy->node_count; ++i) CHECK(copy->nodes[i]->mapping[0] == '\0' && !copy->nodes[i]->dead);
     qnnrt_ir_free(copy);
+    /* What is wrong with a graph is wrong with its copy. */
+    qnnrt_ir_kill(ir, ir->nodes[2], NULL);
+    CHECK_EQ(qnnrt_ir_copy(ir, NULL, &copy, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_ir_check(copy, NULL, NULL, &err), QNNRT_E_FORMAT);
+    CHECK_STR(err.text, "reads \"s\", which no node computes");
+    CHECK_EQ(copy->input_count, ir->input_count);
+    qnnrt_ir_free(copy);
     qnnrt_ir_free(ir);
 }
 
