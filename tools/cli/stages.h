@@ -14,6 +14,7 @@
 #define qnnrt_close(a) CLI_STAGE(model, qnnrt_close(a))
 #define qnnrt_manifest_open(a, b, c, d) CLI_STAGE(model, qnnrt_manifest_open(a, b, c, d))
 #define qnnrt_manifest_close(a) CLI_STAGE(model, qnnrt_manifest_close(a))
+#define qnnrt_compile_lower(a, b) CLI_STAGE(split, qnnrt_compile_lower(a, b))
 #define qnnrt_compile_build(a, b) CLI_STAGE(split, qnnrt_compile_build(a, b))
 #define qnnrt_llm_open(a, b, c, d) CLI_STAGE(llm, qnnrt_llm_open(a, b, c, d))
 #define qnnrt_llm_decode(a, b) CLI_STAGE(llm, qnnrt_llm_decode(a, b))

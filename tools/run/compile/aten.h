@@ -271,6 +271,9 @@ int target_check(aten *a);
    an error. */
 int target_map(aten *a);
 
+/* Return for which chip binaries are compiled. */
+qnnrt_builder_desc compile_builder(const tool *t);
+
 /* Open the backends. Return 0 after printing an error. */
 int target_open(aten *a);
 
@@ -280,9 +283,6 @@ int target_is_half(const aten *a, size_t backend);
 void target_free(compile_target *target);
 
 /* ---- program.c: graphs in ATen operators become graphs of QNN ---- */
-
-/* Return for which chip binaries are compiled. */
-qnnrt_builder_desc compile_builder(const tool *t);
 
 /* Return how programs of the graphs are made. */
 qnnrt_compile_desc program_desc(aten *a);

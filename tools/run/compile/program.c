@@ -11,15 +11,6 @@
    operators of QNN, and the libraries' work. Without --backends one library has all nodes.
    ===================================================================================== */
 
-qnnrt_builder_desc compile_builder(const tool *t)
-{
-    qnnrt_builder_desc desc = {0};
-    desc.soc_model = t->set.soc_model;
-    desc.dsp_arch = t->set.compile->graph.arch;
-    desc.system_path = t->set.system;
-    return desc;
-}
-
 /* Return 1 for the tensors of adapters: they belong to the graph. */
 static int aten_is_adapter(void *user, const char *name)
 {

@@ -170,6 +170,15 @@ int target_map(aten *a)
     return 1;
 }
 
+qnnrt_builder_desc compile_builder(const tool *t)
+{
+    qnnrt_builder_desc desc = {0};
+    desc.soc_model = t->set.soc_model;
+    desc.dsp_arch = t->set.compile->graph.arch;
+    desc.system_path = t->set.system;
+    return desc;
+}
+
 int target_open(aten *a)
 {
     compile_target *m = &a->target;
