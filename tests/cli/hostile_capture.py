@@ -13,8 +13,10 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from checks import close, holds  # noqa: E402
+
 TOOL, LIBRARY, CAPTURE, MODEL, FOLDER = sys.argv[1:6]
-passed = failed = 0
 good = json.load(open(f"{CAPTURE}/capture.json", encoding="utf-8"))
 first = good["pipelines"][0]["tensors"][0]["file"]
 
@@ -26,15 +28,12 @@ def run(*words):
 
 def check(name, text, folder):
     """The replay fails with this text, without a control character, a crash or a step."""
-    global passed, failed
     status, out, err = run("replay", folder, MODEL)
     printed = out.decode(errors="replace") + err
     wrong = (f"status {status}" if status != 1 else f"no {text!r}" if text not in err else
              "a control character" if re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", printed) else
              "no hint" if "hint: " not in err else None)
-    passed, failed = passed + (wrong is None), failed + (wrong is not None)
-    if wrong:
-        print(f"hostile_capture: {name}: {wrong} in {err[:600]!r}")
+    holds(wrong is None, f"{name}: {wrong} in {err[:600]!r}")
 
 
 def new_folder():
@@ -145,9 +144,7 @@ folder = new_folder()
 json.dump(document, open(f"{folder}/capture.json", "w"))
 status, _, err = run("replay", folder, MODEL)
 fine = ports.count(often) > 1 and status == 1 and err.count("has changed since it was captured") == 1
-passed, failed = passed + fine, failed + (not fine)
-if not fine:
-    print(f"hostile_capture: hashed_once: {ports.count(often)} ports, status {status}, {err[:600]!r}")
+holds(fine, f"hashed_once: {ports.count(often)} ports, status {status}, {err[:600]!r}")
 
 # Hostile names that are no file names are shown without their control characters, and compared.
 document = copy.deepcopy(good)
@@ -167,8 +164,5 @@ for words in (["replay", folder, MODEL], ["compare", folder, folder]):
     shown = out.decode() + err
     fine = (not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", shown) and status == (words[0] == "replay")
             and r"\x0A../" in shown and not re.search(r"^(\.\.|FORGED|\x1b)", shown, re.M))
-    passed, failed = passed + fine, failed + (not fine)
-    if not fine:
-        print(f"hostile_capture: shown_{words[0]}: status {status}, {shown[:400]!r}")
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+    holds(fine, f"shown_{words[0]}: status {status}, {shown[:400]!r}")
+sys.exit(close())

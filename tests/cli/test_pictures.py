@@ -21,10 +21,13 @@ import tempfile
 import xml.etree.ElementTree
 import zlib
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+import checks                                    # noqa: E402
+from checks import close, holds as check         # noqa: E402
+
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = sys.argv[1] if len(sys.argv) > 1 else os.path.join(TOP, "build")
 TOOL = os.path.join(BUILD, "qnnrt-run")
-passed = failed = 0
 
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars"]
@@ -91,26 +94,13 @@ document.getElementById("verdict").textContent = JSON.stringify(verdict);
 """
 
 
-def check(good, message):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("pictures: " + message)
-
-
-def finish(skipped=0):
-    print("%d passed, %d failed" % (passed, failed) + (", %d skipped" % skipped if skipped else ""))
-    sys.exit(failed != 0)
-
-
 def give_up(reason):
     if os.environ.get("QNNRT_REQUIRE_ALL") == "1":
         check(False, reason + ", but QNNRT_REQUIRE_ALL=1")
-        finish()
-    print("pictures: all: skipped: " + reason)
-    finish(1)
+    else:
+        print("pictures: all: skipped: " + reason)
+        checks.skipped += 1
+    sys.exit(close())
 
 
 def browse(browser, folder, page, *flags):
@@ -500,4 +490,4 @@ with tempfile.TemporaryDirectory() as tmp:
         if os.path.exists(shot):
             count, seen = colours(shot)
             check(count > 40 and seen == tuple(size), "%s: a screenshot of %s with %d values" % (name, seen, count))
-finish()
+sys.exit(close())

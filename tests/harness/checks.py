@@ -17,6 +17,15 @@ def check(name, good, why=""):
     return bool(good)
 
 
+def holds(good, message):
+    """Count a check, and print the test's short name and the message if it fails. Return whether it passed."""
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    if not good:
+        print("%s: %s" % (os.path.splitext(os.path.basename(sys.argv[0]))[0].replace("test_", "", 1), message))
+    return bool(good)
+
+
 def skip(name, why):
     """Count a check that cannot be made here, and say why."""
     global skipped

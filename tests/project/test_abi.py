@@ -7,20 +7,11 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from checks import close, holds as check  # noqa: E402
+
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import abi_check  # noqa: E402
-
-passed = failed = 0
-
-
-def check(good, message):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("abi: " + message)
-
 
 structs, constants, _ = abi_check.declared()
 check(len(structs) > 30 and len(constants) > 40, "%d structs, %d constants are found" % (len(structs), len(constants)))
@@ -84,5 +75,4 @@ check("calls.graph_execute" not in output, "a slot before the fault is reported"
 
 done = subprocess.run([sys.executable, os.path.join(abi_check.TOP, "tests", "project", "abi_check.py"), "/no/such/folder"], capture_output=True, text=True)
 check(done.returncode == 2 and "/no/such/folder" in done.stdout, "a folder without headers: " + done.stdout + done.stderr)
-print("%d passed, %d failed" % (passed, failed))
-sys.exit(failed != 0)
+sys.exit(close())

@@ -7,6 +7,9 @@ import os
 import re
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from checks import close, holds as check  # noqa: E402
+
 import table
 
 TOP = table.TOP
@@ -32,18 +35,6 @@ OWN = {
     "llm/test_llm_sample.c": ("QNNRT_SAMPLE", "sampling, with a given stream of random numbers"),
 }
 
-passed = failed = 0
-
-
-def check(good, message):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("own: " + message)
-
-
 units = [row for row in table.ROWS if row.kind == "unit"]
 for row in units:
     defined = re.findall(r"^[ \t]*#[ \t]*define[ \t]+(QNNRT\w*)_IMPLEMENTATION\b", row.text(), re.M)
@@ -55,5 +46,4 @@ for path in sorted(glob.glob(os.path.join(TOP, "tests", "*", "*.h")) + glob.glob
 for file in sorted(OWN):
     check(file in [row.file for row in units], "the list has %s, which is no unit test of tests/index" % file)
 
-print("%d passed, %d failed" % (passed, failed))
-sys.exit(failed != 0)
+sys.exit(close())

@@ -12,35 +12,32 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+import checks                    # noqa: E402
+from checks import close, holds  # noqa: E402
+
 import docs
 import headers
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 CC = os.environ.get("CC", "cc")
-passed = failed = 0
 
 
 def check(name, source):
     """Compile a text that uses declarations: calls of functions that do not exist are errors."""
-    global passed, failed
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "snippet.c")
         with open(path, "w") as out:
             out.write(source)
         run = subprocess.run(CC.split() + ["-std=c99", "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable", "-I" + TOP, "-I" + os.path.join(TOP, "tools"), "-I" + os.path.join(TOP, "tools", "engines"),
                                            "-fsyntax-only", path], capture_output=True, text=True)
-    if run.returncode == 0:
-        passed += 1
-    else:
-        failed += 1
-        print("readme: %s: does not compile:\n%s" % (name, run.stderr[:2000]))
+    holds(run.returncode == 0, "%s: does not compile:\n%s" % (name, run.stderr[:2000]))
 
 
 def prints(name, source, model, make, wanted, file="build/snippet.c", command="cc -std=c99 -I. -Itools build/snippet.c -o build/snippet -ldl && build/snippet"):
     """Follow a document in a copy of a clone: make the folder that a program opens, save the program, type its command.
     It prints the wanted output, and no file lies outside of build/."""
-    global passed, failed
     with tempfile.TemporaryDirectory() as folder:
         for entry in os.listdir(TOP):
             if entry not in ("build", ".git"):
@@ -56,18 +53,14 @@ def prints(name, source, model, make, wanted, file="build/snippet.c", command="c
         except (OSError, subprocess.CalledProcessError) as error:
             found = "%s\n%s" % (error, getattr(error, "stderr", ""))
         found += "".join("leaves %s\n" % left for left in sorted(set(os.listdir(folder)) - clone - {"build"}))
-    if found.strip() == wanted.strip():
-        passed += 1
-    else:
-        failed += 1
-        print("readme: %s prints\n%s\n  instead of\n%s" % (name, found, wanted))
+    holds(found.strip() == wanted.strip(), "%s prints\n%s\n  instead of\n%s" % (name, found, wanted))
 
 
 # Every document: budgets of words, sentences, links, options, targets, paths, and where commands write.
 count, wrong = docs.problems()
-passed, failed = passed + count, failed + len(wrong)
+checks.passed += count
 for line in wrong:
-    print("readme: %s" % line)
+    holds(False, line)
 
 # These checks can fail.
 FAULTS = {
@@ -89,11 +82,8 @@ FAULTS = {
 }
 for text, wanted in FAULTS.items():
     _, wrong = docs.problems_of("examples/README.md", text)
-    if len(wrong) == (wanted is not None) and all(wanted in line for line in wrong):
-        passed += 1
-    else:
-        failed += 1
-        print("readme: docs.py finds %s instead of %s in: %.100s" % (wrong, wanted, text))
+    holds(len(wrong) == (wanted is not None) and all(wanted in line for line in wrong),
+          "docs.py finds %s instead of %s in: %.100s" % (wrong, wanted, text))
 
 snippets = docs.fenced("c")
 for path, snippet in snippets:
@@ -107,11 +97,8 @@ check("tools/engines/README.md, the lines of a session", '#include "qnnrt_engine
 # The size on the first screen is about right.
 stated = re.search(r"have ([\d,]+) lines", docs.TEXTS["README.md"])
 lines = sum(open(os.path.join(TOP, header)).read().count("\n") for header in ("qnnrt.h", "qnnrt_json.h"))
-if stated and abs(int(stated.group(1).replace(",", "")) - lines) < lines // 20:
-    passed += 1
-else:
-    failed += 1
-    print("readme: the two headers have %d lines, README.md says %s" % (lines, stated and stated.group(1)))
+holds(stated and abs(int(stated.group(1).replace(",", "")) - lines) < lines // 20,
+      "the two headers have %d lines, README.md says %s" % (lines, stated and stated.group(1)))
 
 # The line that each program prints is below it.
 TYPED = r"Save it as `([^`]+)`. After `make \w+`, `(cc [^`]+)`\sprints\n\n    ([^\n]+)\n"
@@ -121,24 +108,19 @@ MODELS = {
                                                            "--backend_so", "build/libQnnRef.so"]),
 }
 if sorted(path for path, _ in snippets) != sorted(MODELS):
-    failed += 1
-    print("readme: programs in C are in %s" % [path for path, _ in snippets])
+    holds(False, "programs in C are in %s" % [path for path, _ in snippets])
 for path, snippet in snippets:
     typed = re.findall(TYPED, docs.TEXTS[path])
     if len(typed) == 1 and path in MODELS:
         prints("the program of " + path, snippet, *MODELS[path], typed[0][2], *typed[0][:2])
     else:
-        failed += 1
-        print("readme: %s has %d outputs of programs, not 1" % (path, len(typed)))
+        holds(False, "%s has %d outputs of programs, not 1" % (path, len(typed)))
 
 # Sessions in Python (tests/python/test_python.sh runs it) and the export from PyTorch have ten lines each.
 programs = docs.fenced("python")
-if [path for path, _ in programs] == ["tools/python/README.md", "tools/run/compile/README.md"] and \
-        all(sum(1 for line in text.splitlines() if line) <= 10 and compile(text, path, "exec") for path, text in programs):
-    passed += 1
-else:
-    failed += 1
-    print("readme: programs in Python are in %s, or one has more than ten lines" % [path for path, _ in programs])
+short = all(sum(1 for line in text.splitlines() if line) <= 10 and compile(text, path, "exec") for path, text in programs)
+holds([path for path, _ in programs] == ["tools/python/README.md", "tools/run/compile/README.md"] and short,
+      "programs in Python are in %s, or one has more than ten lines" % [path for path, _ in programs])
 
 
 def first_screen(path, last, first="qnnrt *model;"):
@@ -182,7 +164,6 @@ for screen_of, (before, declared) in sorted(SCREENS.items()):
 
 def vendored(name, files, defines):
     """Compile the implementation in a folder that holds only copies of these files."""
-    global passed, failed
     with tempfile.TemporaryDirectory() as folder:
         for file in files:
             shutil.copy(os.path.join(TOP, file), folder)
@@ -190,16 +171,11 @@ def vendored(name, files, defines):
             out.write("%s#define QNNRT_IMPLEMENTATION\n%s" % ("".join("#define %s\n" % word for word in defines),
                                                              "".join("#include \"%s\"\n" % os.path.basename(file) for file in files)))
         run = subprocess.run(CC.split() + ["-std=c99", "-fsyntax-only", "impl.c"], cwd=folder, capture_output=True, text=True)
-    if run.returncode == 0:
-        passed += 1
-    else:
-        failed += 1
-        print("readme: copied: %s: does not compile:\n%s" % (name, run.stderr[:2000]))
+    holds(run.returncode == 0, "copied: %s: does not compile:\n%s" % (name, run.stderr[:2000]))
 
 
 def implemented(row, before=""):
     """Link a program that implements a header as its first screen says, and nothing else, if it stands on others."""
-    global passed, failed
     head = open(os.path.join(TOP, row.path)).read().partition("*/")[0]
     screen = re.search(r"   In one C or C\+\+ file.*?\n((?:       .*\n)+)", head)
     if screen is None or not set(row.needs) - {"qnnrt", "qnnrt_json"}:
@@ -211,17 +187,12 @@ def implemented(row, before=""):
             out.write(before + "#define QNNRT_IMPLEMENTATION\n#include \"qnnrt.h\"\n%sint main(void) { return 0; }\n" % text)
         run = subprocess.run(CC.split() + ["-std=c99", "-I", TOP, "-I", os.path.join(TOP, "tools"), "-I", os.path.join(TOP, "tools/engines"),
                                            "impl.c", "-o", "impl", "-ldl", "-lm"], cwd=folder, capture_output=True, text=True)
-    if run.returncode == 0:
-        passed += 1
-    else:
-        failed += 1
-        print("readme: %s, implemented as its first screen says: %s" % (row.path, run.stderr[:2000]))
+    holds(run.returncode == 0, "%s, implemented as its first screen says: %s" % (row.path, run.stderr[:2000]))
     return 1
 
 
 if sum(implemented(row) for row in headers.ROWS) + sum(implemented(headers.BY_NAME[name], "#define QNNRT_NO_JSON\n") for name in ("qnnrt_manifest", "qnnrt_session")) < 8:
-    failed += 1
-    print("readme: fewer than 8 headers say how they are implemented")
+    holds(False, "fewer than 8 headers say how they are implemented")
 vendored("qnnrt.h alone", ["qnnrt.h"], ["QNNRT_NO_JSON"])
 vendored("qnnrt.h with qnnrt_json.h", ["qnnrt.h", "qnnrt_json.h"], [])
 for friend in headers.FRIENDS:
@@ -260,13 +231,11 @@ def manual_of(path, fewest):
     """Return the functions and the calls of a manual: a title, text, and snippets with more indent.
 
     A snippet that begins with a quote is JSON. All are in one program, each in a function."""
-    global failed
     snippets = []
     for title, blocks in blocks_of(path):
         snippets.append("static void section_%d(void)    /* %s */\n{\n%s}\n" % (len(snippets), title, "".join(blocks)))
     if len(snippets) < fewest:
-        failed += 1
-        print("readme: the manual of %s has %d sections with snippets" % (path, len(snippets)))
+        holds(False, "the manual of %s has %d sections with snippets" % (path, len(snippets)))
     return "".join(snippets), " ".join("section_%d();" % n for n in range(len(snippets)))
 
 
@@ -546,14 +515,10 @@ for path in sorted(glob.glob(TOP + "/*.h") + [path for part in ("tools", "exampl
     path = os.path.relpath(path, TOP)
     known = {"", "Several sequences", "Drafts"} if path == "tools/qnnrt_llm.h" else {title for header, title in RUN if header == path}
     if set(snippets) != known or count != sum(len(re.findall(LOOP, snippet)) for snippet in snippets.values()):
-        failed += 1
-        print("readme: the manual of %s has %d loops, in the sections %s; the test runs one snippet in each of %s" % (path, count, sorted(snippets), sorted(known)))
+        holds(False, "the manual of %s has %d loops, in the sections %s; the test runs one snippet in each of %s" % (path, count, sorted(snippets), sorted(known)))
     for title in sorted(known & set(snippets) if path != "tools/qnnrt_llm.h" else ()):
         problem = runs(path, title, snippets[title])
-        passed, failed = passed + (problem is None), failed + (problem is not None)
-        if problem is not None:
-            print("readme: the loop of %s, \"%s\": %s" % (path, title, problem))
+        holds(problem is None, "the loop of %s, \"%s\": %s" % (path, title, problem))
 shutil.rmtree(folder)
 
-print("%d passed, %d failed" % (passed, failed))
-sys.exit(failed != 0)
+sys.exit(close())

@@ -1,23 +1,16 @@
 #!/usr/bin/env python3
 """tests/project/rooms.py finds faults of rooms: each fault is put into the headers' text, and must be named."""
+import os
 import re
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from checks import close, holds as check  # noqa: E402
 
 import rooms
 import test_layers
 import test_rooms
 import units
-
-passed = failed = 0
-
-
-def check(good, message):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("rooms_self: " + message)
 
 
 def banner(text, room):
@@ -77,6 +70,8 @@ for call, argument in (("qnnrt_prepare", "model, NULL, &run, NULL"), ("qnnrt_exe
 
 
 # The model's struct in the room that wires, read by rooms that do not need that one.
+
+
 def move_model(path, text):
     m = re.search(r"^struct qnnrt \{.*?^\};\n", text, re.S | re.M)
     if m is None:
@@ -144,5 +139,4 @@ found = [text for _, faults in test_layers.look(files) for text in faults]
 for path, _, sentence in layers:
     check(any(re.search(sentence, text) for text in found), "%s: not found in %s" % (sentence, found))
 
-print("%d passed, %d failed" % (passed, failed))
-sys.exit(failed != 0)
+sys.exit(close())

@@ -5,21 +5,13 @@ import re
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from checks import close, holds as check  # noqa: E402
+
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(TOP, "tools", "vendor"))
 import make_vendor  # noqa: E402
-
-passed = failed = 0
-
-
-def check(good, message):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("vendor: " + message)
 
 
 def table_of(text):
@@ -81,5 +73,4 @@ check(len(arrays) == 3 and len(set(arrays)) == 3, "the names of the arrays: %s" 
 check(all(len(line) <= make_vendor.WIDTH for line in (made + hard).split("\n")), "a line is too long")
 check(make_vendor.generate(table_of(CODE + names)) != made, "another table makes other data")
 
-print("%d passed, %d failed" % (passed, failed))
-sys.exit(failed != 0)
+sys.exit(close())
