@@ -6819,7 +6819,7 @@ struct qnnrt_backend {
     uint32_t                    dsp_arch_users;    /* contexts that exist and state one */
     int                         renewed;           /* a recovery created them again, or failed */
     int                         lists_lock;        /* of the next three */
-    qnnrt__backend_hook        *models;            /* oldest first, here and below; no call */
+    qnnrt__backend_hook        *models;            /* oldest first, also the runs; no call */
     qnnrt__backend_hook        *runs;              /* called by a recovery: their graphs are gone */
     qnnrt__backend_hook        *kept;              /* of optional headers; called when it is closed:
                                                       they free themselves */
@@ -6830,14 +6830,14 @@ struct qnnrt_backend {
 };
 
 
-/* Enter a hook at the end of a list of a backend, or with -1 remove it. */
+/* Enter a hook at the end of a list of a backend, with 0 before its first; with -1 remove it. */
 static void qnnrt__backend_list(qnnrt_backend *b, qnnrt__backend_hook **at,
                                 qnnrt__backend_hook *hook, int by)
 {
     qnnrt__os_lock(&b->lists_lock);
-    while (*at != (by > 0 ? NULL : hook)) at = &(*at)->next;
-    *at = by > 0 ? hook : hook->next;
-    if (by > 0) hook->next = NULL;
+    while (by != 0 && *at != (by > 0 ? NULL : hook)) at = &(*at)->next;
+    if (by >= 0) hook->next = *at;
+    *at = by >= 0 ? hook : hook->next;
     qnnrt__os_unlock(&b->lists_lock);
 }
 

@@ -2671,7 +2671,7 @@ QNNRT_API qnnrt_result qnnrt_builder_create(qnnrt_backend *backend, const qnnrt_
     builder->keep.chunk = 1;
     builder->hook.of = builder;
     builder->hook.call = qnnrt__builder_closed;
-    qnnrt__backend_list(backend, &backend->kept, &builder->hook, 1);
+    qnnrt__backend_list(backend, &backend->kept, &builder->hook, 0);
     qnnrt__os_count(&backend->users, 1);
     *out = builder;
     return QNNRT_OK;

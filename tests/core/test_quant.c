@@ -35,8 +35,11 @@ static int ref_cmp(uint64_t a, int ea, uint64_t b, int eb)
 {
     if (a == 0 || b == 0)
         return (a != 0) - (b != 0);
-    while ((a >> 63) == 0) { a <<= 1; --ea; }
-    while ((b >> 63) == 0) { b <<= 1; --eb; }
+    const int la = __builtin_clzll(a), lb = __builtin_clzll(b);
+    a <<= la;
+    b <<= lb;
+    ea -= la;
+    eb -= lb;
     if (ea != eb)
         return ea < eb ? -1 : 1;
     return a < b ? -1 : a > b;

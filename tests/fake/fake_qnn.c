@@ -2030,15 +2030,18 @@ static int bind(const struct object *log, const char *side, const struct tensor_
             given != NULL ? count : 0);
         return 0;
     }
+    const struct tensor_def *def = NULL;
+    uint32_t at = 0;
     for (uint32_t i = 0; i < count; ++i) {
-        uint32_t at;
-        const struct tensor_def *def;
         const char *fault;
         if (given[i].version != 1 && given[i].version != 2) {
             say(log, 1, "fake: %s %u has tensor version %u\n", side, i, given[i].version);
             return 0;
         }
-        def = list_find(list, given[i].v.id, &at);
+        at = def != NULL ? at + 1 : 0;                  /* often they are given in order */
+        def = def != NULL ? def->next : list->first;
+        if (def == NULL || def->id != given[i].v.id)
+            def = list_find(list, given[i].v.id, &at);
         fault = def == NULL ? "unknown id" : data[at] != NULL ? "given twice"
                                                               : tensor_fault(def, &given[i]);
         if (fault != NULL) {
