@@ -250,8 +250,8 @@ void aten_surplus(const aten *a, size_t number)
 {
     enum { SHOWN = 5 };
     const qnnrt_weights_info *info = qnnrt_weights_get_info(a->weights[number]);
-    char *read = aten_read_weights(a, number);
-    page p = {NULL, 0, 0};
+    OWNED char *read = aten_read_weights(a, number);
+    OWNED page p = {NULL, 0, 0};
     size_t surplus = 0;
     for (size_t i = 0; i < info->count; ++i) {
         if (read[i]) continue;
@@ -262,8 +262,6 @@ void aten_surplus(const aten *a, size_t number)
         say(a->t, "note      no graph reads %lu of the %lu weights in %s: %s%s\n",
             (unsigned long)surplus, (unsigned long)info->count,
             a->t->set.compile->weights.items[number], p.data, surplus > SHOWN ? ", ..." : "");
-    free(p.data);
-    free(read);
 }
 
 const char *aten_nearest(const aten *a, const char *name, size_t bytes)
@@ -281,7 +279,7 @@ const char *aten_nearest(const aten *a, const char *name, size_t bytes)
 
 void aten_missing(const aten *a, const aten_graph *g, const qnnrt_error *err)
 {
-    page p = {NULL, 0, 0};
+    OWNED page p = {NULL, 0, 0};
     size_t count = 0, computable = 0;
     for (size_t i = 0; i < g->ir->value_count; ++i) {
         const qnnrt_ir_value *value = g->ir->values[i];
@@ -311,5 +309,4 @@ void aten_missing(const aten *a, const aten_graph *g, const qnnrt_error *err)
     else
         fail(a->t, NULL, hint, "%s: %lu weight%s another shape:%s", g->file, (unsigned long)count,
              count == 1 ? " is missing or has" : "s are missing or have", p.data);
-    free(p.data);
 }

@@ -102,7 +102,7 @@ static uint64_t cache_add_weights(qnnrt_cache_key *key, const aten *a)
     uint64_t bytes = 0;
     for (size_t w = 0; w < a->weights_count; ++w) {
         const qnnrt_weights_info *info = qnnrt_weights_get_info(a->weights[w]);
-        char *read = aten_read_weights(a, w);
+        OWNED char *read = aten_read_weights(a, w);
         for (size_t i = 0; i < info->count; ++i) {
             const qnnrt_weight *weight = &info->weights[i];
             if (!read[i]) continue;
@@ -113,7 +113,6 @@ static uint64_t cache_add_weights(qnnrt_cache_key *key, const aten *a)
             qnnrt_weights_done(a->weights[w], weight);
             bytes += weight->bytes;
         }
-        free(read);
     }
     return bytes;
 }
@@ -125,10 +124,9 @@ static void cache_add_ranges(qnnrt_cache_key *key, const aten *a)
     if (a->t->set.compile->calibrate.count > 0) cache_add_text(key, "activations", "codes");
     for (size_t i = 0; i < a->encoding_count; ++i) {
         const qnnrt_lower_encoding *e = &a->encodings[i];
-        char *range = cli_text("%.17g %.17g %d", e->low, e->high, e->masked);
+        OWNED char *range = cli_text("%.17g %.17g %d", e->low, e->high, e->masked);
         cache_add_text(key, "graph of a range", e->graph != NULL ? e->graph : "");
         cache_add_text(key, e->name, range);
-        free(range);
     }
 }
 
@@ -165,22 +163,20 @@ static int cache_add_graph(qnnrt_cache_key *key, const aten *a, const aten_graph
    table of embeddings if it stays on the host. Return 0 after filling the error. */
 static int cache_add_decoder(qnnrt_cache_key *key, const decoder *d, qnnrt_error *err)
 {
-    char *path = cli_text("%s/generation_config.json", d->folder);
+    OWNED char *path = cli_text("%s/generation_config.json", d->folder);
     qnnrt_result result = QNNRT_OK;
     if (d->gguf) {                               /* graphs have the rest of its metadata */
         qnnrt_json_writer writer;
-        page p = {NULL, 0, 0};
+        OWNED page p = {NULL, 0, 0};
         qnnrt_json_write_begin(&writer, json_to_page, &p, 0);
         qnnrt_llm_graph_settings(&d->model, d->context, &writer);
         qnnrt_json_write_end(&writer);
         qnnrt_cache_key_add(key, "settings", p.data, p.used);
-        free(p.data);
     } else {
         result = qnnrt_cache_key_file(key, "config", d->config, err);
     }
     if (result == QNNRT_OK && access(path, F_OK) == 0)
         result = qnnrt_cache_key_file(key, "generation config", path, err);
-    free(path);
     if (d->table != NULL) qnnrt_cache_key_add(key, "table", d->table->data, d->table->bytes);
     return result == QNNRT_OK;
 }
@@ -212,10 +208,9 @@ static int cache_key(const tool *t, const compile_names *names, const aten *a, c
     if (a != NULL) bytes = cache_add_weights(&key, a);
     if (a != NULL) cache_add_ranges(&key, a);
     qnnrt_cache_key_end(&key, text);
-    char *shown = cli_grouped(bytes);
+    OWNED char *shown = cli_grouped(bytes);
     say(t, "cache     key %.*s, %s bytes of weights, %.0f ms\n", CACHE_SHOWN, text, shown,
         ms(cli_now_ns() - begin));
-    free(shown);
     return 1;
 }
 
@@ -272,11 +267,10 @@ int cache_take(compile_cache *c, tool *t, compile_files *out)
     if (result == QNNRT_OK) {
         uint64_t bytes = 0;
         for (size_t i = 0; i < entry->file_count; ++i) bytes += entry->files[i].bytes;
-        char *shown = cli_grouped(bytes);
+        OWNED char *shown = cli_grouped(bytes);
         c->hit = 1;
         say(t, "cache     the files are in entry %.*s: copied %lu, %s bytes, %.0f ms\n",
             CACHE_SHOWN, c->key, (unsigned long)entry->file_count, shown, ms(cli_now_ns() - begin));
-        free(shown);
         for (size_t i = 0; i < entry->file_count; ++i)
             if (!cache_is_binary(entry->files[i].name))
                 say(t, "wrote     %s/%s\n", t->set.output_dir, entry->files[i].name);
@@ -302,10 +296,9 @@ static void cache_program_names(const char *text, size_t bytes, cache_names *nam
     qnnrt_json_begin(&r, text, bytes, NULL);
     for (;;) {
         if (qnnrt_json_value(&r) == QNNRT_JSON_STRING && qnnrt_json_is(&r.key, "file")) {
-            char *name = cli_alloc(r.value.bytes + 1, 1);
+            OWNED char *name = cli_alloc(r.value.bytes + 1, 1);
             qnnrt_json_copy(&r.value, name);
             cache_name(names, name);
-            free(name);
         }
         while (r.error == NULL && r.depth > 0 && !qnnrt_json_more(&r)) {}
         if (r.error != NULL || r.depth == 0) return;
@@ -323,9 +316,9 @@ void cache_keep(const compile_cache *c, const tool *t, const aten *a, const comp
         const char *slash = strrchr(files->paths[i], '/');
         cache_name(&names, slash != NULL ? slash + 1 : files->paths[i]);
     }
-    char *program = cli_text("%s/qnnrt.json", t->set.output_dir);
-    char *steps = cli_text("%s/host.json", t->set.output_dir);
-    char *text = a != NULL ? cli_read_file(program, MOST, &bytes) : NULL;
+    OWNED char *program = cli_text("%s/qnnrt.json", t->set.output_dir);
+    OWNED char *steps = cli_text("%s/host.json", t->set.output_dir);
+    OWNED char *text = a != NULL ? cli_read_file(program, MOST, &bytes) : NULL;
     if (text != NULL) {
         cache_program_names(text, bytes, &names);
         if (strstr(text, "\"host\"") != NULL && access(steps, F_OK) == 0)
@@ -341,9 +334,6 @@ void cache_keep(const compile_cache *c, const tool *t, const aten *a, const comp
     cli_release();
     for (size_t i = 0; i < names.count; ++i) free(names.items[i]);
     free(names.items);
-    free(text);
-    free(steps);
-    free(program);
 }
 
 /* ---- list and clear ---- */
@@ -378,19 +368,17 @@ void cache_manage(tool *t)
     qnnrt_result result = qnnrt_cache_open(folder, &desc, &cache, &err);
     if (result == QNNRT_OK && t->set.compile->cache_list) {
         result = qnnrt_cache_list(cache, cache_show, &list, &err);
-        char *bytes = cli_grouped(list.bytes);
+        OWNED char *bytes = cli_grouped(list.bytes);
         if (result == QNNRT_OK)
             say(t, "%lu entr%s, %s bytes, the one unused for longest first\n",
                 (unsigned long)list.count, list.count == 1 ? "y" : "ies", bytes);
-        free(bytes);
     }
     if (result == QNNRT_OK && t->set.compile->cache_clear) {
         result = qnnrt_cache_clear(cache, &list.count, &list.bytes, &err);
-        char *bytes = cli_grouped(list.bytes);
+        OWNED char *bytes = cli_grouped(list.bytes);
         if (result == QNNRT_OK)
             say(t, "removed %lu entr%s, %s bytes\n", (unsigned long)list.count,
                 list.count == 1 ? "y" : "ies", bytes);
-        free(bytes);
     }
     if (result != QNNRT_OK) fail(t, NULL, cli_hint(&err), "%s", cli_told(&err));
     qnnrt_cache_close(cache);

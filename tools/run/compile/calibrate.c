@@ -19,8 +19,8 @@
 static int calibrate_line(calibration *c, const input_list *list, const list_line *line)
 {
     const size_t inputs = c->step.ir->input_count;
-    const char **names = cli_alloc(inputs, sizeof(*names));
-    const char **files = cli_alloc(inputs, sizeof(*files));
+    OWNED const char **names = cli_alloc(inputs, sizeof(*names));
+    OWNED const char **files = cli_alloc(inputs, sizeof(*files));
     qnnrt_error err;
     for (size_t i = 0; i < inputs; ++i) names[i] = c->step.ir->inputs[i]->name;
     int listed = list_place(list, line, names, inputs, c->g->name, files, &err), good = 1;
@@ -31,8 +31,6 @@ static int calibrate_line(calibration *c, const input_list *list, const list_lin
     for (size_t i = 0; i < inputs && listed && good; ++i)
         if (files[i] != NULL)
             good = sample_read(c->a->t, files[i], c->step.ir->inputs[i], c->inputs[i]);
-    free((void *)names);
-    free((void *)files);
     return listed && good;
 }
 
@@ -65,7 +63,7 @@ static int calibrate_look(calibration *c, size_t number)
             (tensor->kind != QNNRT_TENSOR_INPUT && tensor->kind != QNNRT_TENSOR_OUTPUT)) continue;
         const qnnrt_slot *slot = qnnrt_run_slot(c->step.run, tensor->name);
         if (slot == NULL) continue;
-        double *values = cli_alloc((size_t)tensor->count, sizeof(*values));
+        OWNED double *values = cli_alloc((size_t)tensor->count, sizeof(*values));
         qnnrt_lower_encoding *range = &c->ranges[i];
         uint64_t wrong = 0;
         if (!value_get(slot->tensor->dtype, qnnrt_data(c->step.run, tensor->name, NULL), values,
@@ -82,7 +80,6 @@ static int calibrate_look(calibration *c, size_t number)
         }
         range->graph = c->name;
         range->name = tensor->value != NULL ? tensor->value->name : tensor->name;
-        free(values);
         if (wrong > 0 && tensors++ == 0) first = range->name;
         bad += wrong;
     }
@@ -209,7 +206,7 @@ static int calibrate_step(aten *a, qnnrt_compile *program, size_t graph, size_t 
 static int calibrate_all(aten *a, qnnrt_backend *on)
 {
     qnnrt_compile_desc desc = program_desc(a);
-    qnnrt_ir **graphs = cli_alloc(a->graph_count, sizeof(*graphs));
+    OWNED qnnrt_ir **graphs = cli_alloc(a->graph_count, sizeof(*graphs));
     qnnrt_compile *program = NULL;
     qnnrt_error err;
     desc.told = NULL;
@@ -231,7 +228,6 @@ static int calibrate_all(aten *a, qnnrt_backend *on)
                 good = calibrate_step(a, program, i, k, on);
     qnnrt_compile_free(program);
     for (size_t i = 0; i < a->graph_count; ++i) qnnrt_ir_free(graphs[i]);
-    free(graphs);
     return good;
 }
 

@@ -106,14 +106,12 @@ static char *chart_types(const char *types, size_t most)
 static char *chart_head(const qnnrt_ir_node *node, const chart_made *made, int before)
 {
     enum { MOST = 23, ROLE = 8 };
-    char *role = made == NULL || before || made->role[0] == '\0' || strlen(made->role) > ROLE
-                     ? cli_text("%s", "") : cli_text("%s: ", made->role);
-    char *what = before || made == NULL || made->types.data == NULL
-                     ? cli_text("%.*s", (int)strcspn(node->op, "."), node->op)
-                     : chart_types(made->types.data, MOST - strlen(role));
+    OWNED char *role = made == NULL || before || made->role[0] == '\0' || strlen(made->role) > ROLE
+                           ? cli_text("%s", "") : cli_text("%s: ", made->role);
+    OWNED char *what = before || made == NULL || made->types.data == NULL
+                           ? cli_text("%.*s", (int)strcspn(node->op, "."), node->op)
+                           : chart_types(made->types.data, MOST - strlen(role));
     char *head = cli_text("%s%s", role, what);
-    free(role);
-    free(what);
     return head;
 }
 
@@ -124,7 +122,7 @@ static void chart_ops(const aten *a, size_t number, chart_made *made)
     size_t most = 0;
     for (size_t i = 0; i < ir->node_count; ++i)
         if (ir->nodes[i]->number > most) most = ir->nodes[i]->number;
-    size_t *at = cli_alloc(most + 1, sizeof(*at));       /* a step has copies of nodes */
+    OWNED size_t *at = cli_alloc(most + 1, sizeof(*at));       /* a step has copies of nodes */
     for (size_t i = 0; i < ir->node_count; ++i) at[ir->nodes[i]->number] = i;
     for (size_t s = 0; s < program_steps(a, number); ++s) {
         const program_step step = program_step_of(a, number, s);
@@ -143,7 +141,6 @@ static void chart_ops(const aten *a, size_t number, chart_made *made)
             by->role = role;
         }
     }
-    free(at);
 }
 
 /* Make the box of a node. became: what it is after the passes, or NULL; made: what computes it, or
@@ -157,10 +154,9 @@ static void chart_node(layer_box *box, const qnnrt_ir *ir, const qnnrt_ir_node *
     page_add(&title, "%s = %s", node->name, node->op);
     page_add(&key, "%d %s%s", (int)kind, role, node->op);
     for (size_t k = 0; k < node->output_count; ++k) {
-        char *type = chart_type(node->outputs[k]);
+        OWNED char *type = chart_type(node->outputs[k]);
         page_add(&title, "\n%s", type);
         page_add(&key, "\n%s", type);
-        free(type);
     }
     box->key = key.data;
     if (became != NULL && became->mapping[0] != '\0') page_add(&title, "\n%s", became->mapping);
@@ -179,7 +175,7 @@ static void chart_make(layers *out, const aten *a, size_t number, int before)
     const qnnrt_ir *ir = before ? g->read : g->ir;
     const qnnrt_lower_info *info = a->target.whole ? program_step_of(a, 0, 0).info : NULL;
     const size_t all = g->ir->node_count + g->ir->removed_count;
-    const qnnrt_ir_node **now = cli_alloc(g->node_count, sizeof(*now));
+    OWNED const qnnrt_ir_node **now = cli_alloc(g->node_count, sizeof(*now));
     chart_made *made = cli_alloc(g->ir->node_count, sizeof(*made));
     for (size_t i = 0; i < all; ++i) {
         const qnnrt_ir_node *node = i < g->ir->node_count ? g->ir->nodes[i]
@@ -212,7 +208,6 @@ static void chart_make(layers *out, const aten *a, size_t number, int before)
     }
     for (size_t i = 0; i < g->ir->node_count; ++i) free(made[i].types.data);
     free(made);
-    free(now);
 }
 
 /* Say what the colours mean, and how many boxes have each. Return the y of the last row. */
@@ -225,9 +220,8 @@ static double chart_legend(page *p, const layers *graphs, size_t count)
             for (size_t k = 0; k < graphs[i].count; ++k)
                 number += strcmp(graphs[i].items[k].style, chart_kinds[kind].style) == 0;
         if (number == 0) continue;
-        char *text = cli_text("%lu %s", (unsigned long)number, chart_kinds[kind].text);
+        OWNED char *text = cli_text("%lu %s", (unsigned long)number, chart_kinds[kind].text);
         draw_key(p, &at, chart_kinds[kind].style, text);
-        free(text);
     }
     return at.y;
 }
@@ -235,7 +229,7 @@ static double chart_legend(page *p, const layers *graphs, size_t count)
 /* Draw graphs below each other as an SVG picture, which folds their repeats. */
 static void chart_svg(tool *t, const char *path, layers *graphs, size_t count)
 {
-    page body = {NULL, 0, 0};
+    OWNED page body = {NULL, 0, 0};
     double y = chart_legend(&body, graphs, count) + 4, width = PICTURE;
     for (size_t i = 0; i < count; ++i) {
         layers *g = &graphs[i];
@@ -247,13 +241,12 @@ static void chart_svg(tool *t, const char *path, layers *graphs, size_t count)
         if (g->width + 2 * MARGIN > width) width = g->width + 2 * MARGIN;
     }
     svg_write(t, path, &body, width, y + MARGIN);
-    free(body.data);
 }
 
 /* Write graphs for Graphviz, without a fold. */
 static void chart_dot(tool *t, const char *path, const layers *graphs, size_t count)
 {
-    page p = {NULL, 0, 0};
+    OWNED page p = {NULL, 0, 0};
     page_text(&p, "digraph model {\n  node [shape=box, style=filled, fontsize=10];\n");
     for (size_t i = 0; i < count; ++i) {
         const layers *g = &graphs[i];
@@ -284,7 +277,6 @@ static void chart_dot(tool *t, const char *path, const layers *graphs, size_t co
     }
     page_text(&p, "}\n");
     write_named(t, path, &p, 0);
-    free(p.data);
 }
 
 /* Return "x.before.svg" for "x.svg". The caller frees it. */
@@ -303,14 +295,12 @@ static void chart_all(const aten *a, int before)
     const size_t count = a->graph_count;
     for (size_t i = 0; i < count; ++i) chart_make(&graphs[i], a, i, before);
     if (t->set.dot != NULL) {
-        char *path = before ? chart_before(t->set.dot) : cli_text("%s", t->set.dot);
+        OWNED char *path = before ? chart_before(t->set.dot) : cli_text("%s", t->set.dot);
         chart_dot(t, path, graphs, count);
-        free(path);
     }
     if (t->set.svg != NULL) {
-        char *path = before ? chart_before(t->set.svg) : cli_text("%s", t->set.svg);
+        OWNED char *path = before ? chart_before(t->set.svg) : cli_text("%s", t->set.svg);
         chart_svg(t, path, graphs, count);
-        free(path);
     }
     for (size_t i = 0; i < count; ++i) free_layers(&graphs[i]);
     free(graphs);

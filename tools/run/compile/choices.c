@@ -20,7 +20,7 @@ static void choice_nodes(page *out, const aten *a, const qnnrt_compile_graph *gr
     const qnnrt_partition_info *plan = graph->partition;
     for (size_t i = 0; i < plan->choice_count; ++i) {
         const qnnrt_partition_choice *choice = &plan->choices[i];
-        page p = {NULL, 0, 0};
+        OWNED page p = {NULL, 0, 0};
         page_text(&p, "");
         for (size_t b = 0; b < a->target.backend_count; ++b)
             if (choice->candidates >> b & 1)
@@ -32,7 +32,6 @@ static void choice_nodes(page *out, const aten *a, const qnnrt_compile_graph *gr
             const char *why = plan->refusals[i * a->target.backend_count + b];
             if (why != NULL) page_add(out, "    not %s: %s\n", a->target.backends[b].role, why);
         }
-        free(p.data);
     }
 }
 
@@ -99,9 +98,8 @@ void choices(const aten *a)
     say(a->t, "%s", p.data);
     free(p.data);
     for (size_t i = 0; i < info->backend_count && info->weight_only != NULL; ++i) {
-        char *on = cli_text(" on %s", info->backends[i].role);
+        OWNED char *on = cli_text(" on %s", info->backends[i].role);
         weight_only_say(a->t, info->weight_only[i].list, info->weight_only[i].count, on);
-        free(on);
     }
 }
 
@@ -121,8 +119,7 @@ void choices_report(const aten *a, page *p)
         page_add(p, "  graph \"%s\": node \"%s\" (%s) away from %s: %s\n", info->moves[i].graph,
                  info->moves[i].node, info->moves[i].op, info->moves[i].role, info->moves[i].why);
     for (size_t i = 0; i < info->backend_count && info->weight_only != NULL; ++i) {
-        char *on = cli_text(" on %s", info->backends[i].role);
+        OWNED char *on = cli_text(" on %s", info->backends[i].role);
         weight_only_report(p, info->weight_only[i].list, info->weight_only[i].count, on);
-        free(on);
     }
 }

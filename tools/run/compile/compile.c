@@ -107,7 +107,7 @@ static void compile_show(tool *t, const compile_files *files)
 /* Write --json: the library that compiled, and the files. */
 static void compile_document(tool *t, int cached)
 {
-    page p = {NULL, 0, 0};
+    OWNED page p = {NULL, 0, 0};
     json j;
     struct stat status;
     json_document(&j, &p, "qnnrt-run.compile");
@@ -125,7 +125,6 @@ static void compile_document(tool *t, int cached)
     json_close(&j);
     json_document_end(&j);
     write_page(t, "-", &p, 0);
-    free(p.data);
 }
 
 /* Take the files from the cache, or make them with a->program. Return 0 after printing an error. */

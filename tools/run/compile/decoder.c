@@ -186,11 +186,10 @@ static int decoder_make(aten *a, uint32_t shard, size_t which)
     g->context = shard;
     g->weights = a->weights[0];
     /* With --backends a graph becomes a pipeline, and its parts have names of their own. */
-    char *pipeline = decoder_name(&d->shapes[which]);
+    OWNED char *pipeline = decoder_name(&d->shapes[which]);
     g->default_name = c->backends != NULL ? cli_text("%s", pipeline)
                       : cli_text("%s_%u_of_%u", pipeline, (unsigned)shard + 1, (unsigned)d->shards);
     g->name = g->default_name;
-    free(pipeline);
     desc.name = g->name;
     desc.tokens = d->shapes[which].tokens;
     desc.context = d->shapes[which].context;
@@ -347,10 +346,9 @@ void decoder_settings(void *user, json *j)
 static int decoder_write_table(const aten *a)
 {
     const decoder *d = a->decoder;
-    char *path = cli_text("%s/%s", a->t->set.output_dir, decoder_table_file);
+    OWNED char *path = cli_text("%s/%s", a->t->set.output_dir, decoder_table_file);
     const int good = write_file(a->t, NULL, path, d->table->data, (size_t)d->table->bytes, 1);
     if (good) say_wrote(a->t, path);
-    free(path);
     return good;
 }
 

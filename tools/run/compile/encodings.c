@@ -248,10 +248,9 @@ static int encoding_keep(encoding_read *e)
     }
     const int good = e->why == NULL;
     if (!good) {
-        char *name = cli_shown(e->name != NULL ? e->name : "");
+        OWNED char *name = cli_shown(e->name != NULL ? e->name : "");
         fail(a->t, NULL, e->hint != NULL ? e->hint : "Repair the file of encodings.",
              "%s: encoding of \"%s\": %s", e->path, name, e->why);
-        free(name);
     }
     free(e->name);
     free(e->scales);
@@ -454,7 +453,7 @@ int encodings_write(aten *a)
     qnnrt_json_writer j;
     if (path == NULL) return 1;
     const size_t count = program_steps(a, 0);
-    const qnnrt_lower_graph_info **steps = cli_alloc(count, sizeof(*steps));
+    OWNED const qnnrt_lower_graph_info **steps = cli_alloc(count, sizeof(*steps));
     for (size_t i = 0; i < count; ++i) steps[i] = program_step_of(a, 0, i).graph;
     qnnrt_json_write_begin(&j, encodings_page, &p, 2);
     qnnrt_json_write_object(&j, 0);
@@ -469,7 +468,6 @@ int encodings_write(aten *a)
     if (good)
         say(a->t, "wrote     %s: encodings of %lu activations and %lu weights\n", path,
             (unsigned long)tensors, (unsigned long)weights);
-    free((void *)steps);
     free(p.data);
     return good;
 }

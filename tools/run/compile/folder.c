@@ -128,9 +128,9 @@ void compile_free(compile_files *out, int remove)
 int compile_replaces(tool *t, int llm)
 {
     enum { MOST = 1 << 26 };
-    char *path = cli_text("%s/qnnrt.json", t->set.output_dir);
+    OWNED char *path = cli_text("%s/qnnrt.json", t->set.output_dir);
     size_t bytes = 0;
-    char *text = cli_read_file(path, MOST, &bytes);
+    OWNED char *text = cli_read_file(path, MOST, &bytes);
     qnnrt_json_reader r;
     int good = text == NULL && errno == ENOENT;
     if (text != NULL) {
@@ -145,8 +145,6 @@ int compile_replaces(tool *t, int llm)
     if (!good)
         fail(t, NULL, "Move it away, or name another folder with --output_dir DIR.",
              "compile writes %s, but the one that is there has other parts than a program", path);
-    free(text);
-    free(path);
     return good;
 }
 
@@ -181,24 +179,22 @@ static int compile_constant(const aten *a, size_t number, const char *path)
 {
     const qnnrt_compile_constant *constant =
         &qnnrt_compile_get_info(a->program)->constants[number];
-    void *data = cli_alloc((size_t)constant->bytes, 1);
+    OWNED void *data = cli_alloc((size_t)constant->bytes, 1);
     qnnrt_error err;
     int good = qnnrt_compile_load(a->program, number, data, &err) == QNNRT_OK;
     if (!good) fail(a->t, NULL, cli_hint(&err), "%s", cli_told(&err));
     else if (!(good = cli_write_file(path, data, (size_t)constant->bytes, 0)))
         fail(a->t, NULL, CLI_WRITE_HINT, "cannot write %s: %s", path, strerror(errno));
-    free(data);
     return good;
 }
 
 /* Write the program as DIR/qnnrt.json. Return 0 after printing an error. */
 static int compile_manifest(const aten *a, const qnnrt_manifest_desc *desc, compile_files *out)
 {
-    page p = {NULL, 0, 0};
+    OWNED page p = {NULL, 0, 0};
     qnnrt_error err;
     const qnnrt_result result = qnnrt_manifest_write(desc, json_to_page, &p, &err);
     const int good = compile_text(a->t, out, "qnnrt.json", result, &err, &p);
-    free(p.data);
     return good;
 }
 
@@ -229,22 +225,20 @@ static int compile_host(const aten *a, compile_files *out)
     const qnnrt_compile_info *info = qnnrt_compile_get_info(a->program);
     size_t count = 0, most = 0;
     for (size_t i = 0; i < info->graph_count; ++i) most += info->graphs[i].step_count;
-    qnnrt_cpu_fallback_entry *parts = cli_alloc(most, sizeof(*parts));
+    OWNED qnnrt_cpu_fallback_entry *parts = cli_alloc(most, sizeof(*parts));
     for (size_t i = 0; i < info->graph_count; ++i)
         for (size_t k = 0; k < info->graphs[i].step_count; ++k)
             if (info->graphs[i].steps[k].context == SIZE_MAX) {
                 parts[count].name = info->graphs[i].steps[k].name;
                 parts[count++].part = info->graphs[i].steps[k].ir;
             }
-    page p = {NULL, 0, 0};
+    OWNED page p = {NULL, 0, 0};
     qnnrt_error err;
     int good = 1;
     if (count > 0) {
         const qnnrt_result result = qnnrt_cpu_fallback_write(parts, count, json_to_page, &p, &err);
         good = compile_text(a->t, out, "host.json", result, &err, &p);
     }
-    free(p.data);
-    free(parts);
     return good;
 }
 
@@ -267,7 +261,7 @@ static int compile_parts(const aten *a, const char *path, compile_files *out)
     const size_t count = info->context_count;
     qnnrt_manifest_context *contexts = cli_alloc(count, sizeof(*contexts));
     qnnrt_manifest_constant *constants = cli_alloc(info->constant_count, sizeof(*constants));
-    char **hashes = cli_alloc(count, sizeof(*hashes));
+    OWNED char **hashes = cli_alloc(count, sizeof(*hashes));
     qnnrt_manifest_desc desc = {0};
     int good = 1;
     for (size_t i = 0; i < count && good; ++i) {
@@ -303,7 +297,6 @@ static int compile_parts(const aten *a, const char *path, compile_files *out)
     desc.constant_count = info->constant_count;
     good = good && compile_host(a, out) && compile_program(a, &desc, out);
     for (size_t i = 0; i < count; ++i) free(hashes[i]);
-    free(hashes);
     free(contexts);
     free(constants);
     return good;

@@ -44,10 +44,9 @@ static int64_t guess_rows(const qnnrt_ir *ir, const qnnrt_ir_value *value, int64
         } else if (strncmp(node->op, "gather", 6) == 0 && at == 1 && table->rank > 0) {
             limit = table->dims[dim < 0 ? dim + (int64_t)table->rank : dim];
         } else if (depth > 0 && at == 0) {
-            char *word = cli_text("%.*s", (int)bytes, node->op);
+            OWNED char *word = cli_text("%.*s", (int)bytes, node->op);
             if (cli_word(word, views) >= 0 && node->output_count > 0)
                 limit = guess_rows(ir, node->outputs[0], INT64_MAX, depth - 1);
-            free(word);
         }
         if (limit < rows) rows = limit;
     }

@@ -16,12 +16,11 @@
 static void sample_fail(const tool *t, const char *path, const qnnrt_ir_value *value,
                         const qnnrt_error *err)
 {
-    page p = {NULL, 0, 0};
+    OWNED page p = {NULL, 0, 0};
     page_dims(&p, value->rank, value->dims);
     fail((tool *)(uintptr_t)t, NULL, cli_hint(err),
          "calibration data %s for input \"%s\", %s %s: %s", path, value->name,
          qnnrt_ir_dtype_name(value->dtype), p.data, cli_told(err));
-    free(p.data);
 }
 
 int sample_read(const tool *t, const char *path, const qnnrt_ir_value *value, double *out)
@@ -47,9 +46,8 @@ int sample_read(const tool *t, const char *path, const qnnrt_ir_value *value, do
             value_fail(&err, hint, "it has %lu bytes, expected %llu", (unsigned long)file.bytes,
                        (unsigned long long)(value->count * qnnrt_ir_dtype_bytes(value->dtype)));
     } else if (file.count != value->count || !value_fits(&file, value->rank, dims)) {
-        char *found = value_dims(&file);
+        OWNED char *found = value_dims(&file);
         good = value_fail(&err, hint, "it has %s", found);
-        free(found);
     } else {
         good = value_get(file.dtype, file.data, out, file.count);
         if (!good) value_fail(&err, hint, "its type cannot be read");
@@ -143,7 +141,8 @@ void histogram_mse(const histogram *h, uint32_t bits, double *low, double *high)
     const size_t zero = h->width > 0 ? (size_t)floor(-h->low / h->width) : 0;
     const size_t lowest = zero < HISTOGRAM_BINS ? zero : HISTOGRAM_BINS;     /* edges around 0 */
     const size_t highest = histogram_edge(h, lowest) < 0 ? lowest + 1 : lowest;
-    histogram_sums *below = cli_alloc(1, sizeof(*below)), *above = cli_alloc(1, sizeof(*above));
+    OWNED histogram_sums *below = cli_alloc(1, sizeof(*below));
+    OWNED histogram_sums *above = cli_alloc(1, sizeof(*above));
     size_t lows[HISTOGRAM_CUTS], highs[HISTOGRAM_CUTS];
     size_t from = 0, to = HISTOGRAM_BINS;
     histogram_costs(h, 1, below);
@@ -174,6 +173,4 @@ void histogram_mse(const histogram *h, uint32_t bits, double *low, double *high)
     } while (best < before);
     if (from > 0 && histogram_edge(h, from) > *low) *low = histogram_edge(h, from);
     if (to < HISTOGRAM_BINS && histogram_edge(h, to) < *high) *high = histogram_edge(h, to);
-    free(below);
-    free(above);
 }

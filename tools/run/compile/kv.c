@@ -57,8 +57,9 @@ int kv_ends(tool *t, const char *graph, kv_facts *facts)
     size_t bytes = 0;
     model->bos = -1;
     if (!c->kv_rows) return 1;
-    char *path = cli_text("%.*sconfig.json", slash != NULL ? (int)(slash + 1 - graph) : 0, graph);
-    char *text = cli_read_file(path, MOST, &bytes);
+    const int folder = slash != NULL ? (int)(slash + 1 - graph) : 0;
+    OWNED char *path = cli_text("%.*sconfig.json", folder, graph);
+    OWNED char *text = cli_read_file(path, MOST, &bytes);
     int good = text != NULL || errno == ENOENT;
     if (!good) fail(t, NULL, NULL, "cannot read %s: %s", path, strerror(errno));
     model->vocabulary = UINT32_MAX;              /* tokens are checked by who reads them */
@@ -70,8 +71,6 @@ int kv_ends(tool *t, const char *graph, kv_facts *facts)
         model->eos_count = (uint32_t)c->eos_count;
         memcpy(model->eos, c->eos, c->eos_count * sizeof(*c->eos));
     }
-    free(text);
-    free(path);
     return good;
 }
 

@@ -75,8 +75,8 @@ static void node_map_nodes(page *p, const aten_graph *g, const qnnrt_lower_graph
 {
     const qnnrt_ir *ir = g->ir;
     const size_t count = ir->node_count + ir->removed_count;
-    node_map_item *nodes = cli_alloc(count, sizeof(*nodes));
-    node_map_item *ops = cli_alloc(info->op_count, sizeof(*ops));
+    OWNED node_map_item *nodes = cli_alloc(count, sizeof(*nodes));
+    OWNED node_map_item *ops = cli_alloc(info->op_count, sizeof(*ops));
     size_t op_count = 0, at = 0;
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_ir_node *node = i < ir->node_count ? ir->nodes[i]
@@ -106,14 +106,12 @@ static void node_map_nodes(page *p, const aten_graph *g, const qnnrt_lower_graph
         page_text(p, "\n");
         if (node->source[0] != '\0') page_add(p, "        %s\n", node->source);
     }
-    free(nodes);
-    free(ops);
 }
 
 /* Add how many operators of each type there are. */
 static void node_map_types(page *p, const qnnrt_lower_graph_info *info)
 {
-    node_map_item *types = cli_alloc(info->op_count, sizeof(*types));
+    OWNED node_map_item *types = cli_alloc(info->op_count, sizeof(*types));
     size_t count = 0;
     for (size_t i = 0; i < info->op_count; ++i) {
         size_t k = 0;
@@ -126,13 +124,12 @@ static void node_map_types(page *p, const qnnrt_lower_graph_info *info)
     page_text(p, "\n  operators\n");
     for (size_t i = 0; i < count; ++i)
         page_add(p, "    %5llu %s\n", (unsigned long long)types[i].key, types[i].name);
-    free(types);
 }
 
 /* Add the static tensors, the largest first. */
 static void node_map_statics(page *p, const qnnrt_lower_graph_info *info)
 {
-    node_map_item *items = cli_alloc(info->tensor_count, sizeof(*items));
+    OWNED node_map_item *items = cli_alloc(info->tensor_count, sizeof(*items));
     size_t count = 0;
     for (size_t i = 1; i < info->tensor_count; ++i) {
         const qnnrt_lower_tensor *t = &info->tensors[i];
@@ -154,7 +151,6 @@ static void node_map_statics(page *p, const qnnrt_lower_graph_info *info)
         page_dims(p, t->rank, dims);
         page_text(p, "\n");
     }
-    free(items);
 }
 
 static void node_map_graph(page *p, const aten_graph *g, const qnnrt_lower_graph_info *info)
@@ -183,11 +179,10 @@ static void node_map_graph(page *p, const aten_graph *g, const qnnrt_lower_graph
 static void node_map_memory(page *p)
 {
     size_t bytes = 0;
-    char *text = cli_read_file("/proc/self/status", 1 << 20, &bytes);
+    OWNED char *text = cli_read_file("/proc/self/status", 1 << 20, &bytes);
     const char *line = text != NULL ? strstr(text, "VmHWM:") : NULL;
     if (line != NULL) page_add(p, "  %-28s %10lu KiB\n", "most memory",
                                strtoul(line + 6, NULL, 10));
-    free(text);
 }
 
 /* Add what --verify found, the files that were written, the times, and the memory; and write the
@@ -209,10 +204,9 @@ static void node_map_end_page(const aten *a, page *p, char *const *paths, size_t
     for (size_t i = 0; i < ATEN_PHASES; ++i)
         if (a->ns[i] != 0) page_add(p, "  %-28s %10.3f ms\n", phases[i], ms(a->ns[i]));
     node_map_memory(p);
-    char *shown = cli_shown_text(p->data, 2);    /* names in files may be hostile */
+    OWNED char *shown = cli_shown_text(p->data, 2);    /* names in files may be hostile */
     page out = {shown, strlen(shown), 0};
     write_named(a->t, a->t->set.compile->report, &out, 0);
-    free(shown);
     free(p->data);
 }
 

@@ -17,9 +17,8 @@ static const char *const state_words[] = {"host", "error", NULL};
 /* Read a number, the first `bytes` bytes of a text. Return 0 if it is none, or above `most`. */
 static int part_number(const char *text, size_t bytes, uint64_t most, uint64_t *number)
 {
-    char *part = cli_text("%.*s", (int)bytes, text);
+    OWNED char *part = cli_text("%.*s", (int)bytes, text);
     const int good = cli_number(part, most, number);
-    free(part);
     return good;
 }
 

@@ -132,11 +132,10 @@ static int program_failed(const aten *a, const char *what, const qnnrt_error *er
         ? err->text + sizeof(no_node) - 1 : NULL;
     const char *near = node != NULL ? aten_nearest(a, node, strcspn(node, "\"")) : NULL;
     if (program_findings(a, what) > 0) return 0;
-    char *hint = near != NULL ? cli_text("Name the node %s.", near)
+    OWNED char *hint = near != NULL ? cli_text("Name the node %s.", near)
         : node == NULL ? cli_text("%s", cli_hint(err))
         : cli_text("Name a node as the .json file does; --explain_plan without --pin lists them.");
     fail(a->t, NULL, hint, "%s", cli_told(err));
-    free(hint);
     choices(a);
     return 0;
 }
@@ -152,9 +151,8 @@ static void program_say_folded(const aten *a, const qnnrt_lower_info *info)
         (unsigned long)info->folded_count, info->folded_count == 1 ? " is" : "s are",
         info->folded_count > SHOWN ? " (--report lists all)" : "");
     for (size_t i = 0; i < info->folded_count && i < SHOWN; ++i) {
-        char *name = cli_shown(info->folded[i]);
+        OWNED char *name = cli_shown(info->folded[i]);
         say(a->t, "            %s\n", name);
-        free(name);
     }
 }
 
@@ -182,11 +180,10 @@ static void program_say(const aten *a)
     program_say_folded(a, program_step_of(a, 0, 0).info);
     for (size_t i = 0; i < a->graph_count; ++i) {
         const qnnrt_lower_graph_info *info = program_step_of(a, i, 0).graph;
-        char *bytes = cli_grouped(info->static_bytes);
+        OWNED char *bytes = cli_grouped(info->static_bytes);
         say(a->t, "lowered   graph \"%s\": %lu nodes, %lu after the passes, %lu operators, %s bytes"
                   " of weights\n", info->name, (unsigned long)a->graphs[i].node_count,
             (unsigned long)info->ir->node_count, (unsigned long)info->used_ops, bytes);
-        free(bytes);
         program_say_floats(a, info);
         for (size_t k = 0; k < info->ir->input_count; ++k)
             if (info->inputs[k] <= 0)

@@ -23,7 +23,7 @@ void progress_build(void *user, const qnnrt_build_progress *at)
     if (fills && p->phase == (int)at->phase && p->last_ns != 0 && now - p->last_ns < 100000000)
         return;
     const double seconds = ms(now - p->begin_ns) / 1e3;
-    char *graph = cli_shown(at->graph != NULL ? at->graph : ""), *text = NULL;
+    OWNED char *graph = cli_shown(at->graph != NULL ? at->graph : ""), *text = NULL;
     if (fills)
         text = cli_text("graph \"%s\": %lu of %lu nodes, %.1f of %.1f MB, %.1f s", graph,
                         (unsigned long)at->nodes, (unsigned long)at->node_count,
@@ -37,6 +37,4 @@ void progress_build(void *user, const qnnrt_build_progress *at)
     else if (due) fprintf(stderr, CLI_NAME ": %s\n", text);
     if (!p->lines || due) p->last_ns = now;
     p->phase = (int)at->phase;
-    free(text);
-    free(graph);
 }

@@ -65,9 +65,9 @@ qnnrt_result step_feed(step_run *s, double *const *inputs, qnnrt_error *err)
 {
     const qnnrt_ir *part = s->watched.ir;
     const size_t count = s->ir->input_count;
-    const void **given = cli_alloc(count, sizeof(*given));
-    void **room = cli_alloc(count, sizeof(*room));
-    void **none = cli_alloc(s->ir->output_count, sizeof(*none));
+    OWNED const void **given = cli_alloc(count, sizeof(*given));
+    OWNED void **room = cli_alloc(count, sizeof(*room));
+    OWNED void **none = cli_alloc(s->ir->output_count, sizeof(*none));
     qnnrt_result result = QNNRT_OK;
     qnnrt_ir_run_desc desc = {0};
     verify loads = {0};
@@ -90,9 +90,6 @@ qnnrt_result step_feed(step_run *s, double *const *inputs, qnnrt_error *err)
     }
     if (known < part->input_count) result = qnnrt_ir_run(s->ir, &desc, given, none, err);
     for (size_t i = 0; i < count; ++i) free(room[i]);
-    free(room);
-    free(none);
-    free((void *)given);
     return result;
 }
 

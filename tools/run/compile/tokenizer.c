@@ -184,10 +184,9 @@ static void tokenizer_model(tokenizer *k, json *j)
 /* Write a document into the folder. Return 0 after printing an error. */
 static int tokenizer_file(tokenizer *k, const char *name, const page *p)
 {
-    char *path = cli_text("%s/%s", k->t->set.output_dir, name);
+    OWNED char *path = cli_text("%s/%s", k->t->set.output_dir, name);
     const int good = write_page(k->t, path, p, 1);
     if (good) say_wrote(k->t, path);
-    free(path);
     return good;
 }
 
@@ -226,7 +225,7 @@ static int tokenizer_template(tokenizer *k)
 void tokenizer_write(tool *t, const qnnrt_weights *weights, int32_t bos)
 {
     tokenizer k = {0};
-    page p = {NULL, 0, 0};
+    OWNED page p = {NULL, 0, 0};
     json j;
     k.t = t;
     k.weights = weights;
@@ -247,7 +246,6 @@ void tokenizer_write(tool *t, const qnnrt_weights *weights, int32_t bos)
         else if (tokenizer_file(&k, "tokenizer.json", &p))
             tokenizer_template(&k);
     }
-    free(p.data);
     free(k.word.data);
     free(k.tokens);
     free((void *)k.sorted);

@@ -77,11 +77,9 @@ CLI_FORMAT(2, 3) static int tokenizer_none(const tokenizer *k, const char *forma
 {
     va_list list;
     va_start(list, format);
-    char *why = cli_text_list(format, list), *shown = cli_shown(why);
+    OWNED char *why = cli_text_list(format, list), *shown = cli_shown(why);
     va_end(list);
     say(k->t, "note      no tokenizer.json is written: %s\n", shown);
-    free(why);
-    free(shown);
     return 0;
 }
 
@@ -194,7 +192,7 @@ static void merge_write(tokenizer *k, json *j, const char *a, size_t a_bytes, co
 void merges_listed(tokenizer *k, json *j)
 {
     const qnnrt_weights_value *list = qnnrt_weights_get_value(k->weights, "tokenizer.ggml.merges");
-    page joined = {NULL, 0, 0};
+    OWNED page joined = {NULL, 0, 0};
     const char *text;
     uint64_t at = 0;
     size_t bytes;
@@ -209,7 +207,6 @@ void merges_listed(tokenizer *k, json *j)
             token_find(k, blank + 1, second) != NULL)
             merge_write(k, j, text, first, blank + 1, second);
     }
-    free(joined.data);
 }
 
 static int merge_order(const void *a, const void *b)
@@ -223,7 +220,7 @@ static int merge_order(const void *a, const void *b)
 
 void merges_of_scores(tokenizer *k, json *j)
 {
-    const vocab_token **order = cli_alloc(k->count, sizeof(*order));
+    OWNED const vocab_token **order = cli_alloc(k->count, sizeof(*order));
     for (size_t i = 0; i < k->count; ++i) order[i] = &k->tokens[i];
     qsort(order, k->count, sizeof(*order), merge_order);
     for (size_t i = 0; i < k->count; ++i) {
@@ -236,7 +233,6 @@ void merges_of_scores(tokenizer *k, json *j)
                 merge_write(k, j, whole->text, cut, whole->text + cut, whole->bytes - cut);
         }
     }
-    free(order);
 }
 
 /* ---- tokenizer.json ---- */

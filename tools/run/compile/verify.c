@@ -103,8 +103,8 @@ int verify_host(verify *v, qnnrt_result (*watch)(void *user, const qnnrt_ir_node
                                                  size_t output, const void *data,
                                                  qnnrt_error *err), void *const *outputs)
 {
-    const void **inputs = cli_alloc(v->ir->input_count, sizeof(*inputs));
-    void **room = cli_alloc(v->ir->input_count, sizeof(*room));
+    OWNED const void **inputs = cli_alloc(v->ir->input_count, sizeof(*inputs));
+    OWNED void **room = cli_alloc(v->ir->input_count, sizeof(*room));
     qnnrt_ir_run_desc desc = {0};
     qnnrt_error err;
     desc.load = verify_load;
@@ -122,8 +122,6 @@ int verify_host(verify *v, qnnrt_result (*watch)(void *user, const qnnrt_ir_node
     if (!good)
         fail(v->a->t, NULL, cli_hint(&err), "--verify: %s: %s", v->g->file, cli_told(&err));
     for (size_t i = 0; i < v->ir->input_count; ++i) free(room[i]);
-    free(room);
-    free(inputs);
     return good;
 }
 
@@ -160,11 +158,10 @@ CLI_FORMAT(2, 3) static void verify_say(aten *a, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    char *text = cli_text_list(format, list);
+    OWNED char *text = cli_text_list(format, list);
     va_end(list);
     say(a->t, "%s", text);
     page_text(&a->verified, text);
-    free(text);
 }
 
 /* Add the differences of one output to its sum. Return 0 after printing an error. */
@@ -175,14 +172,13 @@ static int verify_output(verify *v, size_t i, qnnrt_dtype dtype, const void *exp
     const qnnrt_tensor_info *facts = NULL;
     const void *data = verify_tensor(v, v->outs[i], &facts);
     double *a = cli_alloc((size_t)value->count, sizeof(*a));
-    double *b = cli_alloc((size_t)value->count, sizeof(*b));
+    OWNED double *b = cli_alloc((size_t)value->count, sizeof(*b));
     const int good = data != NULL && facts->count == value->count &&
                      value_get(dtype, expected, a, value->count) &&
                      value_get(facts->dtype, data, b, value->count);
     for (uint64_t k = 0; k < value->count && good; ++k) verify_one(sum, a[k], b[k], v->most);
     if (good) verify_top(sum, value, a, b);
     free(a);
-    free(b);
     if (!good)
         fail(v->a->t, NULL, NULL, "--verify: output \"%s\" is not in the compiled graph",
              value->name);
@@ -230,7 +226,7 @@ static size_t verify_round(const verify *v, verify_swap *swaps, size_t **numbers
 /* Run the lowered graph on the host with rounded weights. Return 0 after printing an error. */
 static int verify_host_small(verify *v, void *const *outputs)
 {
-    verify_swap *swaps = cli_alloc(v->info->op_count, sizeof(*swaps));
+    OWNED verify_swap *swaps = cli_alloc(v->info->op_count, sizeof(*swaps));
     qnnrt_ir *before = v->ir;
     size_t *numbers = NULL;
     const size_t count = verify_round(v, swaps, &numbers);
@@ -242,7 +238,6 @@ static int verify_host_small(verify *v, void *const *outputs)
     for (size_t i = 0; i < count; ++i)
         qnnrt_ir_set_input(v->g->ir, swaps[i].node, swaps[i].input, swaps[i].old);
     free(numbers);
-    free(swaps);
     return good;
 }
 
@@ -254,7 +249,7 @@ void verify_outputs(verify *v, uint32_t runs)
                       qnnrt_lower_get_info(v->lower)->weight_only_count > 0;
     verify_sum *sums = cli_alloc(2 * count, sizeof(*sums));
     verify_sum *checked = quantized ? sums + count : sums;
-    void **outputs = cli_alloc(count, sizeof(*outputs));
+    OWNED void **outputs = cli_alloc(count, sizeof(*outputs));
     qnnrt_ir_run_desc wide = {0};
     int good = 1;
     wide.wide = 1;
@@ -301,6 +296,5 @@ void verify_outputs(verify *v, uint32_t runs)
                  "graph \"%s\": output \"%s\" differs by %.3g of its largest value, more than %g",
                  v->g->name, v->ir->outputs[i]->name, verify_relative(&checked[i]), v->tolerance);
     for (size_t i = 0; i < count; ++i) free(outputs[i]);
-    free(outputs);
     free(sums);
 }

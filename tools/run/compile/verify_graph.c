@@ -25,8 +25,8 @@ static qnnrt_result verify_watch(void *user, const qnnrt_ir_node *node, size_t o
     if (slot == NULL || slot->role == QNNRT_ROLE_INPUT || slot->tensor->count != value->count ||
         value->count == 0)
         return QNNRT_OK;
-    double *a = cli_alloc((size_t)value->count, sizeof(*a));
-    double *b = cli_alloc((size_t)value->count, sizeof(*b));
+    OWNED double *a = cli_alloc((size_t)value->count, sizeof(*a));
+    OWNED double *b = cli_alloc((size_t)value->count, sizeof(*b));
     if (value_get(qnnrt_ir_run_dtype(&wide, value), data, a, value->count) &&
         value_get(slot->tensor->dtype, qnnrt_data(v->run, value->name, NULL), b, value->count)) {
         for (uint64_t k = 0; k < value->count; ++k) verify_one(&sum, a[k], b[k], v->most);
@@ -43,8 +43,6 @@ static qnnrt_result verify_watch(void *user, const qnnrt_ir_node *node, size_t o
         if (wrong && v->wrong == 1 && node->source[0] != '\0')
             say(v->a->t, "          %s\n", node->source);
     }
-    free(a);
-    free(b);
     return QNNRT_OK;
 }
 
@@ -75,7 +73,7 @@ static int verify_step(verify *v, const step_at *at)
     step_run s;
     qnnrt_error err;
     if (!step_open(&s, v->a, v->a->program, at, what)) return 0;
-    void **none = cli_alloc(v->ir->output_count, sizeof(*none));
+    OWNED void **none = cli_alloc(v->ir->output_count, sizeof(*none));
     if (at->step == 0)
         say(v->a->t, "\nverify    nodes of graph \"%s\", tolerance %g\n", v->g->name, v->tolerance);
     int good = step_feed(&s, v->inputs, &err) == QNNRT_OK;
@@ -92,7 +90,6 @@ static int verify_step(verify *v, const step_at *at)
         good = verify_host(v, verify_watch, none);
     }
     v->run = NULL;
-    free(none);
     step_close(&s);
     return good;
 }
@@ -166,9 +163,9 @@ static void verify_graph(aten *a, qnnrt_manifest *model, size_t number, int half
 static void verify_used(const aten *a, char used[ROLES_MOST + 1])
 {
     enum { MOST = 1 << 26 };
-    char *path = cli_text("%s/qnnrt.json", a->t->set.output_dir);
+    OWNED char *path = cli_text("%s/qnnrt.json", a->t->set.output_dir);
     size_t bytes = 0;
-    char *text = cli_read_file(path, MOST, &bytes);
+    OWNED char *text = cli_read_file(path, MOST, &bytes);
     qnnrt_json_reader r;
     memset(used, 0, ROLES_MOST + 1);
     if (text != NULL) qnnrt_json_begin(&r, text, bytes, NULL);
@@ -181,8 +178,6 @@ static void verify_used(const aten *a, char used[ROLES_MOST + 1])
         while (r.error == NULL && r.depth > 0 && !qnnrt_json_more(&r)) {}
         if (r.error != NULL || r.depth == 0) break;
     }
-    free(text);
-    free(path);
 }
 
 /* Name the backends that have a step. Return true if one computes in float16. */

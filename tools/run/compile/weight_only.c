@@ -144,11 +144,10 @@ int weight_only_kept(tool *t, const weight_only_options *a)
     int good = 1;
     for (size_t i = 0; i < keep->count && a->kept != NULL; ++i) {
         if (a->kept[i] > 0) continue;
-        char *hint = a->near[i] != NULL ? cli_text("Use --keep_weight %s.", a->near[i])
-            : cli_text("Take a name from --report FILE; * stands for any text.");
+        OWNED char *hint = a->near[i] != NULL ? cli_text("Use --keep_weight %s.", a->near[i])
+                  : cli_text("Take a name from --report FILE; * stands for any text.");
         fail(t, NULL, hint, "--keep_weight %s is the name of no weight that could be quantized",
              keep->items[i]);
-        free(hint);
         good = 0;
     }
     return good;
@@ -234,14 +233,12 @@ void weight_only_say(tool *t, const qnnrt_lower_weight_only *list, size_t length
         }
         lows += s->snr < (s->bits == 8 ? WEIGHT_ONLY_LOW_8 : WEIGHT_ONLY_LOW_4);
     }
-    char *from = cli_grouped(before), *to = cli_grouped(after);
+    OWNED char *from = cli_grouped(before), *to = cli_grouped(after);
     say(t, "quantized %lu of %lu weights%s", (unsigned long)count, (unsigned long)length, on);
     if (count > 0) say(t, ": %s bytes became %s", from, to);
     if (low != NULL) say(t, ", SNR %.1f to %.1f dB", least, most);
     if (low == NULL && exact > 0) say(t, ", no value changed");
     say(t, "\n");
-    free(from);
-    free(to);
     for (size_t i = 0; i < length; ++i)
         if (list[i].why[0] != '\0') weight_only_stay(t, list, length, i, on);
     if (lows > 0)

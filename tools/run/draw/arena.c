@@ -67,9 +67,9 @@ static void draw_block(page *p, const job *j, const qnnrt_plan_block *block, dou
     const double inset = height >= 3 ? 0.5 : 0;
     const char *font = height >= 17 ? "bold" : "tiny";
     const size_t columns = text_columns(font, width - 14);
-    char *name = block_name(j, block), *bytes = cli_bytes_text(block->bytes),
-        *exact = cli_grouped(block->bytes);
-    char *offset = cli_grouped(block->offset);
+    OWNED char *name = block_name(j, block), *bytes = cli_bytes_text(block->bytes),
+              *exact = cli_grouped(block->bytes);
+    OWNED char *offset = cli_grouped(block->offset);
     const char *kept = block->kept ? ", kept between calls" : "";
     /* A block that keeps its content stays in use after its last step. */
     const size_t left = j->info->step_count > block->last + 1u
@@ -93,10 +93,6 @@ static void draw_block(page *p, const job *j, const qnnrt_plan_block *block, dou
         free(style);
     }
     page_text(p, "</g>\n");
-    free(name);
-    free(bytes);
-    free(exact);
-    free(offset);
 }
 
 /* Draw the offsets. Where they are too long, they count from the first mark. */
@@ -104,9 +100,10 @@ static void draw_offsets(page *p, const window *w, double top)
 {
     const uint64_t tick = tick_of(w->high - w->low, 6);
     const uint64_t first = (w->low + tick - 1) / tick * tick;
-    char *last = tick_text(w->high / tick * tick, tick), *exact = cli_grouped(first);
+    OWNED char *last = tick_text(w->high / tick * tick, tick), *exact = cli_grouped(first);
     const uint64_t base = columns_in(last) > TICK_COLUMNS ? first : 0;
-    char *title = base != 0 ? cli_text("after offset %s", exact) : cli_text("offset in the arena");
+    OWNED char *title = base != 0 ? cli_text("after offset %s", exact)
+                                  : cli_text("offset in the arena");
     page_text(p, "<g class=\"ticks\">\n");
     for (uint64_t at = first; at <= w->high; at += tick) {
         const double y = arena_y(w, at);
@@ -117,9 +114,6 @@ static void draw_offsets(page *p, const window *w, double top)
     page_add(p, "</g>\n<text class=\"meta mid\" transform=\"translate(16 %.1f) rotate(-90)\">",
              (top + w->bottom) / 2);
     page_add(p, "%s</text>\n", title);
-    free(last);
-    free(exact);
-    free(title);
 }
 
 static void draw_axes(page *p, const job *j, double column, const window *w)
@@ -134,13 +128,11 @@ static void draw_axes(page *p, const job *j, double column, const window *w)
             page_add(p, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>\n", x, top, bottom);
         if (s % every != 0) continue;
         const qnnrt_step_info *step = &j->info->steps[s];
-        char *file = step->kind == QNNRT_STEP_DERIVED ? cli_text("convert") : step_file(step);
-        char *number = cli_text("%lu", (unsigned long)s), *both = cli_text("%s  %s", number, file);
+        OWNED char *file = step->kind == QNNRT_STEP_DERIVED ? cli_text("convert") : step_file(step);
+        OWNED char *number = cli_text("%lu", (unsigned long)s);
+        OWNED char *both = cli_text("%s  %s", number, file);
         const int fits = text_width("meta", both) + 8 < column;
         svg_text(p, x + column / 2, bottom + 17, "meta mid", PLOT_WIDTH, fits ? both : number);
-        free(file);
-        free(number);
-        free(both);
     }
     page_text(p, "</g>\n");
     page_add(p, "<path class=\"axis\" fill=\"none\" d=\"M%d %.1fV%.1fH%d\"/>\n", PLOT_LEFT, top,
@@ -155,14 +147,12 @@ static void draw_strip(page *p, const qnnrt_pipeline_info *info, double column, 
     size_t backends = 0, *numbers = number_backends(info, &backends);
     for (size_t s = 0; s < info->step_count; ++s) {
         const qnnrt_step_info *step = &info->steps[s];
-        char *text = step_file(step), *place = step_place(step);
+        OWNED char *text = step_file(step), *place = step_place(step);
         const double inset = column > 3 ? 1 : 0;
         svg_card(p, place_style(step, numbers[s]), PLOT_LEFT + column * (double)s + inset,
                  bottom + 1, column - 2 * inset, 4, 0);
         title_take(p, cli_text("step %lu: %s\n%s", (unsigned long)s, text, place));
         page_text(p, "</g>\n");
-        free(text);
-        free(place);
     }
     free(numbers);
 }
@@ -241,10 +231,10 @@ static thin_label *find_thin(const job *j, const qnnrt_plan_block **blocks, cons
 
 static void draw_thin(page *p, const thin_label *label, double y)
 {
-    char *bytes = cli_bytes_text(label->bytes), *style = cli_text("tiny t-%s", label->kind);
+    OWNED char *bytes = cli_bytes_text(label->bytes), *style = cli_text("tiny t-%s", label->kind);
     const unsigned long times = (unsigned long)label->count;
     const char *name = times > 1 ? label->key : label->name;
-    char *rest = times > 1 ? cli_text(" \xC3\x97 %lu", times) : cli_text("%s", "");
+    OWNED char *rest = times > 1 ? cli_text(" \xC3\x97 %lu", times) : cli_text("%s", "");
     page_add(p, "<path class=\"lead\" d=\"M%d %.1fL%d %.1f\"/>\n", PLOT_RIGHT + 1, label->y + 0.5,
              PLOT_RIGHT + 11, y);
     page_text(p, "<g>\n");
@@ -252,9 +242,6 @@ static void draw_thin(page *p, const thin_label *label, double y)
     svg_take(p, LABELS, y + 3.5, style, LABEL_WIDTH,
              named(name, rest, text_columns(style, LABEL_WIDTH)));
     page_text(p, "</g>\n");
-    free(bytes);
-    free(rest);
-    free(style);
 }
 
 /* Draw labels for thin blocks from y downwards, as many as there is room for. */
@@ -335,19 +322,17 @@ static void draw_legend(page *p, const job *j, legend *at)
 double draw_arena(page *p, const job *j, double y)
 {
     const qnnrt_plan_info *plan = j->plan_info;
-    char *name = pipeline_label(j->info);
+    OWNED char *name = pipeline_label(j->info);
     if (plan == NULL) {
-        char *reason = cli_shown_text(j->error != NULL ? j->error : "no plan", 2);
+        OWNED char *reason = cli_shown_text(j->error != NULL ? j->error : "no plan", 2);
         y = draw_head(p, y, name, "meta t-bad", reason);
-        free(name);
-        free(reason);
         return y + 10.5;
     }
-    char *peak = cli_bytes_text(plan->peak), *bound = cli_bytes_text(plan->bound),
-        *naive = cli_bytes_text(plan->naive);
-    char *about = cli_text("memory plan: %lu block%s in %s; lower bound %s, one after another %s",
-                           (unsigned long)plan->block_count, cli_plural(plan->block_count), peak,
-                           bound, naive);
+    OWNED char *peak = cli_bytes_text(plan->peak), *bound = cli_bytes_text(plan->bound),
+              *naive = cli_bytes_text(plan->naive);
+    OWNED char *about = cli_text("memory plan: %lu block%s in %s; lower bound %s, one after another"
+                                 " %s", (unsigned long)plan->block_count,
+                                 cli_plural(plan->block_count), peak, bound, naive);
     legend at = {MARGIN, draw_head(p, y, name, "meta", about) + 12.5};
     draw_legend(p, j, &at);
     if (is_mixed(j->info)) {
@@ -356,17 +341,16 @@ double draw_arena(page *p, const job *j, double y)
         draw_places(p, j->info, &at);
     }
     window all = {0, plan->peak, at.y + 30, at.y + 30 + plot_height(plan)}, moving = {0, 0, 0, 0};
-    const qnnrt_plan_block **blocks = sorted_blocks(plan);
+    OWNED const qnnrt_plan_block **blocks = sorted_blocks(plan);
     const int inset = find_moving(plan, &moving);
-    page limits = {NULL, 0, 0};                  /* over the blocks */
+    OWNED page limits = {NULL, 0, 0};                  /* over the blocks */
     const double labels = draw_limits(&limits, plan, &all);
     draw_plot(p, j, blocks, &all, labels);
     page_bytes(p, limits.data, limits.used);
-    free(limits.data);
     double end = all.bottom;
     if (inset) {                                 /* what moves, below the whole */
         const double top = arena_y(&all, moving.high), low = arena_y(&all, moving.low);
-        char *part = cli_bytes_text(moving.high - moving.low);
+        OWNED char *part = cli_bytes_text(moving.high - moving.low);
         moving.top = all.bottom + 86;
         moving.bottom = moving.top + INSET_HEIGHT;
         if (low - top >= 4)                      /* a thinner one is a line of its blocks */
@@ -376,14 +360,7 @@ double draw_arena(page *p, const job *j, double y)
                  cli_text("what moves, enlarged: %s", part));
         draw_plot(p, j, blocks, &moving, moving.top);
         end = moving.bottom;
-        free(part);
     }
-    free((void *)blocks);
-    free(peak);
-    free(bound);
-    free(naive);
-    free(about);
-    free(name);
     return end + 44;
 }
 

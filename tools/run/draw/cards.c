@@ -38,12 +38,10 @@ static char *entry_end(const item *items, size_t count, side which)
 static char *entry_note(const item *first, side which)
 {
     if (which == SIDE_CACHE || (which == SIDE_EDGE && first->bad)) {
-        char *shape = shape_text(first->to),
-            *note = cli_shown(first->note != NULL ? first->note : "");
+        OWNED char *shape = shape_text(first->to),
+                  *note = cli_shown(first->note != NULL ? first->note : "");
         char *made = cli_text("%s %s%s%s", which == SIDE_CACHE ? "writes" : "but", shape,
                               note[0] != '\0' ? ", " : "", note);
-        free(shape);
-        free(note);
         return made;
     }
     if (which != SIDE_EDGE) return first->note != NULL ? cli_shown(first->note) : NULL;
@@ -70,9 +68,10 @@ static entry make_entry(const item *items, size_t count, side which)
     const item *first = &items[0];
     const int bad = first->bad, edge = which == SIDE_EDGE;
     const char *strong = bad ? "bold t-bad" : first->edge != NULL && !edge ? "bold t-edge" : "bold";
-    char *shape = shape_text(first->tensor), *bytes = cli_bytes_text(first->tensor->bytes);
-    char *name = group_name(items, count, 0),
-        *times = count > 1 ? cli_text("  \xC3\x97 %lu", (unsigned long)count) : cli_text("%s", "");
+    OWNED char *shape = shape_text(first->tensor), *bytes = cli_bytes_text(first->tensor->bytes);
+    OWNED char *name = group_name(items, count, 0);
+    OWNED char *times = count > 1 ? cli_text("  \xC3\x97 %lu", (unsigned long)count)
+                                  : cli_text("%s", "");
     add_text(&e, strong, 1, named(name, times, text_columns(strong, ENTRY_WIDTH)));
     add_text(&e, strong, 1, entry_end(items, count, which));
     const size_t taken = columns_in(shape) + columns_in(bytes) + (count > 1 ? 7u : 2u);
@@ -84,10 +83,6 @@ static entry make_entry(const item *items, size_t count, side which)
                  : encoding_text(&first->tensor->quant));
     add_text(&e, bad ? "meta t-bad" : which == SIDE_CACHE ? "meta t-cache" : "meta t-edge", 0,
              entry_note(first, which));
-    free(name);
-    free(times);
-    free(shape);
-    free(bytes);
     return e;
 }
 
@@ -140,25 +135,18 @@ static void entry_title(page *p, const item *items, size_t count, side which)
 {
     enum { LISTED = 40 };
     page s = {NULL, 0, 0};
-    char *all = group_name(items, count, 0), *end = entry_end(items, count, which);
-    char *note = entry_note(&items[0], which);
+    OWNED char *all = group_name(items, count, 0), *end = entry_end(items, count, which);
+    OWNED char *note = entry_note(&items[0], which);
     if (count > 1 || end != NULL) page_add(&s, "%s %s\n", all, end != NULL ? end : "");
     for (size_t i = 0; i < count && i < LISTED; ++i) {
-        char *name = cli_shown(items[i].tensor->name), *shape = shape_text(items[i].tensor);
-        char *encoding = encoding_text(&items[i].tensor->quant),
-            *bytes = cli_bytes_text(items[i].tensor->bytes);
+        OWNED char *name = cli_shown(items[i].tensor->name), *shape = shape_text(items[i].tensor);
+        OWNED char *encoding = encoding_text(&items[i].tensor->quant),
+                  *bytes = cli_bytes_text(items[i].tensor->bytes);
         page_add(&s, "%s%s  %s  %s", i > 0 ? "\n" : "", name, shape, bytes);
         if (items[i].tensor->quant.encoding != QNNRT_ENCODING_NONE) page_add(&s, "  %s", encoding);
-        free(name);
-        free(shape);
-        free(encoding);
-        free(bytes);
     }
     if (count > LISTED) page_add(&s, "\nand %lu more", (unsigned long)(count - LISTED));
     if (note != NULL) page_add(&s, "\n%s", note);
-    free(all);
-    free(end);
-    free(note);
     title_take(p, s.data);
 }
 
@@ -196,7 +184,7 @@ void draw_card(page *p, double x, double y, const item_list *list, side which, i
     int bad = 0;
     for (size_t i = 0; i < list->count; ++i) bad |= list->items[i].bad && which == SIDE_EDGE;
     const char *kind = bad ? "bad" : side_names[which];
-    char *style = cli_text("head t-%s", kind), *end = cli_text("head end t-%s", kind);
+    OWNED char *style = cli_text("head t-%s", kind), *end = cli_text("head end t-%s", kind);
     svg_card(p, kind, x, y, CARD_WIDTH, height, 6);
     svg_take(p, x + 13, y + 19, style, ENTRY_WIDTH, card_head(list, which, shared));
     svg_take(p, x + CARD_WIDTH - 13, y + 19, end, ENTRY_WIDTH, cli_bytes_text(list->bytes));
@@ -210,6 +198,4 @@ void draw_card(page *p, double x, double y, const item_list *list, side which, i
         svg_take(p, x + 13, at + 13, "meta", ENTRY_WIDTH,
                  cli_text("and %lu more", (unsigned long)rest));
     page_text(p, "</g>\n");
-    free(style);
-    free(end);
 }

@@ -21,13 +21,11 @@ void dot_text(page *p, const char *s)
 /* Write the label of a group of tensors. */
 static void dot_label(page *p, const item *items, size_t count)
 {
-    char *name = group_name(items, count, 0), *shape = shape_text(items[0].tensor);
+    OWNED char *name = group_name(items, count, 0), *shape = shape_text(items[0].tensor);
     dot_text(p, name);
     if (count > 1) page_add(p, " (%lu)", (unsigned long)count);
     page_text(p, "\\n");
     dot_text(p, shape);
-    free(name);
-    free(shape);
 }
 
 /* Write the node of a stage. colour: of its backend in a mixed pipeline, else NULL */
@@ -35,8 +33,8 @@ static void dot_stage(page *p, const qnnrt_pipeline_info *info, const flow_stage
                       const char *node, const char *colour)
 {
     const qnnrt_step_info *step = &info->steps[m->first];
-    char *text = stage_facts(info, m, SIZE_MAX), *graph = stage_name(info, m);
-    char *place = step_place(step);
+    OWNED char *text = stage_facts(info, m, SIZE_MAX), *graph = stage_name(info, m);
+    OWNED char *place = step_place(step);
     const int is_graph = step->kind == QNNRT_STEP_GRAPH;
     page_add(p, "    %s [fillcolor=\"%s\", %s, label=\"", node,
              step->kind == QNNRT_STEP_HOST ? "#f4efdc" : step->kind == QNNRT_STEP_DERIVED
@@ -57,9 +55,6 @@ static void dot_stage(page *p, const qnnrt_pipeline_info *info, const flow_stage
         dot_text(p, place);
     }
     page_text(p, "\"];\n");
-    free(text);
-    free(graph);
-    free(place);
 }
 
 /* True if a graph of a stage has an input of this name. */
@@ -108,23 +103,21 @@ static void dot_pipeline(page *p, const qnnrt_pipeline_info *info, size_t index)
     static const char *const colours[PLACE_COLOURS] = {"#24344d", "#0c5c5c", "#5b2f63", "#6b4a1b"};
     const int mixed = is_mixed(info);
     size_t backends = 0, *numbers = number_backends(info, &backends);
-    char *name = pipeline_label(info);
+    OWNED char *name = pipeline_label(info);
     stages of = make_stages(info);
     page_add(p, "  subgraph cluster_%lu {\n    label=\"", (unsigned long)index);
     dot_text(p, name);
     if (info->failure != NULL) {
-        char *failure = cli_shown(info->failure->text);
+        OWNED char *failure = cli_shown(info->failure->text);
         page_text(p, "\\nnot wired: ");
         dot_text(p, failure);
-        free(failure);
     }
     page_text(p, "\";\n");
     for (size_t i = 0; i < of.count; ++i) {
         const flow_stage *m = &of.items[i];
-        char *node = cli_text("p%lu_s%lu", (unsigned long)index, (unsigned long)i);
+        OWNED char *node = cli_text("p%lu_s%lu", (unsigned long)index, (unsigned long)i);
         dot_stage(p, info, m, node, mixed ? colours[numbers[m->first] % PLACE_COLOURS] : NULL);
         for (int k = 0; k < SIDES; ++k) dot_side(p, &of, i, (side)k, index, node);
-        free(node);
     }
     for (size_t g = 0; g < of.shared.group_count; ++g) {
         const item *items = &of.shared.items[of.shared.groups[g]];
@@ -140,7 +133,6 @@ static void dot_pipeline(page *p, const qnnrt_pipeline_info *info, size_t index)
     page_text(p, "  }\n");
     free(numbers);
     free_stages(&of);
-    free(name);
 }
 
 void write_dot(tool *t)

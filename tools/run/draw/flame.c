@@ -34,8 +34,8 @@ static void flame_bar(page *p, const char *style, double x, double y, double wid
 {
     const double inset = width > 3 ? 0.5 : 0;
     const double room = width - 10;
-    char *shown = cli_shown(name[0] != '\0' ? name : "(no name)"), *about = cli_shown(more);
-    char *time = us_text(us, 0), *both = cli_text("%s  %s", shown, time);
+    OWNED char *shown = cli_shown(name[0] != '\0' ? name : "(no name)"), *about = cli_shown(more);
+    OWNED char *time = us_text(us, 0), *both = cli_text("%s  %s", shown, time);
     const char *ink = strncmp(style, "op", 2) == 0 ? "meta ink" : "meta on";
     svg_card(p, style, x + inset, y, width - 2 * inset > 0.1 ? width - 2 * inset : 0.1,
              FLAME_ROW - 3, 0);
@@ -43,10 +43,6 @@ static void flame_bar(page *p, const char *style, double x, double y, double wid
     if (text_columns(ink, room) >= 4)
         svg_text(p, x + 5, y + 18, ink, room, text_width(ink, both) <= room ? both : shown);
     page_text(p, "</g>\n");
-    free(shown);
-    free(about);
-    free(time);
-    free(both);
 }
 
 /* Return the time of a row, or what the rows of the next kind below it take if that is more. */
@@ -69,9 +65,8 @@ static void flame_nodes(flame *f, const costs *all, size_t begin, size_t end, do
         for (next = i + 1; us * f->scale < 1 && next < end &&
              all->rows[next].us * f->scale < 1; ++next) us += all->rows[next].us;
         if (next - i > 1) {
-            char *name = cli_text("%lu nodes", (unsigned long)(next - i));
+            OWNED char *name = cli_text("%lu nodes", (unsigned long)(next - i));
             flame_bar(&f->body, "op7", x, y, us * f->scale, name, "", us);
-            free(name);
         } else {
             flame_bar(&f->body, operator_style(f, row->about), x, y, us * f->scale, row->name,
                       row->about, us);
@@ -117,12 +112,10 @@ static double flame_list(flame *f, const cost_lines *lines, line_kind kind, doub
     if (rows == 0) return 0;
     svg_text(p, x, y + 10, "head", names, kind == LINE_OPERATORS ? "operators" : "nodes");
     for (size_t i = 0; i < rows; ++i) {
-        char *share = share_text(lines->items[i].us[0], whole),
-            *us = us_text(lines->items[i].us[0], 0);
+        OWNED char *share = share_text(lines->items[i].us[0], whole),
+                  *us = us_text(lines->items[i].us[0], 0);
         numbers[i] = cli_text("%s  %s", us, share);
         if (text_width("tiny end", numbers[i]) > taken) taken = text_width("tiny end", numbers[i]);
-        free(share);
-        free(us);
     }
     for (size_t i = 0; i < rows; ++i) {
         const cost_line *line = &lines->items[i];
@@ -130,14 +123,13 @@ static double flame_list(flame *f, const cost_lines *lines, line_kind kind, doub
         const double bar = room > 0 ? room * line->us[0] / most : 0;
         const char *label = kind == LINE_OPERATORS ? line->about : line->name;
         char *name = cli_shown(label[0] != '\0' ? label : "(no name)");
-        char *about = cli_shown(line->about);
+        OWNED char *about = cli_shown(line->about);
         page_text(p, "<g>\n");
         title_take(p, cli_text("%s\n%s\n%s", name, about, numbers[i]));
         svg_take(p, x, at + 12, "meta", names, name);
         svg_box(p, operator_style(f, line->about), x + names + 8, at + 2, bar > 1 ? bar : 1, 12, 2);
         svg_take(p, x + width, at + 12, "tiny end", taken, numbers[i]);
         page_text(p, "</g>\n");
-        free(about);
     }
     return 18 + 19 * (double)rows;
 }
@@ -149,7 +141,7 @@ static void flame_loading(flame *f, const costs *all)
     for (size_t i = 0; i < all->count; ++i)
         if (all->rows[i].kind == COST_LOAD) sum += all->rows[i].us;
     if (sum <= 0) return;
-    char *us = us_text(sum, 0);
+    OWNED char *us = us_text(sum, 0);
     svg_take(&f->body, MARGIN, f->y + 10, "head", FLAME_WIDTH, cli_text("loading  %s", us));
     f->y += 18;
     for (size_t i = 0; i < all->count; ++i) {
@@ -161,7 +153,6 @@ static void flame_loading(flame *f, const costs *all)
         x += width;
     }
     f->y += FLAME_ROW + 16;
-    free(us);
 }
 
 void draw_flame(flame *f, const costs *all, const costs *before)
@@ -181,11 +172,11 @@ void draw_flame(flame *f, const costs *all, const costs *before)
         const double now = flame_length(all, i),
             earlier = other != SIZE_MAX ? flame_length(before, other) : 0;
         const double longest = now > earlier ? now : earlier;
-        char *name = cli_shown(cost_label(all, i)), *us = us_text(row->us, 0),
-            *first = us_text(row->extra, 0), *was = us_text(then, 0),
-            *change = change_text(then, row->us);
-        char *about = other != SIZE_MAX ? cli_text("%s, before %s: %s", us, was, change)
-            : cli_text("%s, the first time %s", us, first);
+        OWNED char *name = cli_shown(cost_label(all, i)), *us = us_text(row->us, 0),
+                  *first = us_text(row->extra, 0), *was = us_text(then, 0),
+                  *change = change_text(then, row->us);
+        OWNED char *about = other != SIZE_MAX ? cli_text("%s, before %s: %s", us, was, change)
+                  : cli_text("%s, the first time %s", us, first);
         f->scale = longest > 0 ? FLAME_WIDTH / longest : 0;
         f->y = draw_head(&f->body, f->y, name, "meta", about) - 3.5;
         if (other != SIZE_MAX) flame_pipeline(f, before, other, "before");
@@ -197,12 +188,6 @@ void draw_flame(flame *f, const costs *all, const costs *before)
         f->y += (left > right ? left : right) + 30;
         free_lines(&operators);
         free_lines(&nodes);
-        free(name);
-        free(us);
-        free(first);
-        free(was);
-        free(change);
-        free(about);
     }
     free_lines(&f->operators);
 }

@@ -12,25 +12,21 @@
 char *stage_name(const qnnrt_pipeline_info *info, const flow_stage *m)
 {
     if (m->count == 1) return graph_label(&info->steps[m->first]);
-    item *items = cli_alloc(m->count, sizeof(*items));
+    OWNED item *items = cli_alloc(m->count, sizeof(*items));
     qnnrt_tensor_info *names = cli_alloc(m->count, sizeof(*names));
-    char **labels = cli_alloc(m->count, sizeof(*labels));
+    OWNED char **labels = cli_alloc(m->count, sizeof(*labels));
     int alike = 1;
     for (size_t i = 0; i < m->count; ++i) {
         labels[i] = graph_label(&info->steps[m->first + i]);
         names[i].name = labels[i];
         items[i].tensor = &names[i];
-        char *a = skeleton(labels[0]), *b = skeleton(labels[i]);
+        OWNED char *a = skeleton(labels[0]), *b = skeleton(labels[i]);
         alike &= strcmp(a, b) == 0;
-        free(a);
-        free(b);
     }
     char *made = alike ? group_name(items, m->count, 0)
         : cli_text("%s \xE2\x80\xA6 %s", labels[0], labels[m->count - 1]);
     for (size_t i = 0; i < m->count; ++i) free(labels[i]);
-    free(labels);
     free(names);
-    free(items);
     return made;
 }
 
@@ -40,8 +36,8 @@ char *stage_facts(const qnnrt_pipeline_info *info, const flow_stage *m, size_t c
     uint64_t bytes = 0;
     for (size_t i = 0; i < m->count; ++i)
         bytes += s[i].kind == QNNRT_STEP_GRAPH ? step_context(s + i).info->file_bytes : 0;
-    char *file = step_file(s), *size = cli_bytes_text(bytes), *rest = cli_text(", %s", size);
-    char *from = cli_text("%s%s", m->count > 1 ? "from " : "", file);
+    OWNED char *file = step_file(s), *size = cli_bytes_text(bytes), *rest = cli_text(", %s", size);
+    OWNED char *from = cli_text("%s%s", m->count > 1 ? "from " : "", file);
     char *made = named(from, bytes != 0 ? rest : "", columns);
     const size_t room = columns - columns_in(made);
     if (m->inner.group_count > 0 && room > 24) {
@@ -53,10 +49,6 @@ char *stage_facts(const qnnrt_pipeline_info *info, const flow_stage *m, size_t c
         free(made);
         made = both;
     }
-    free(file);
-    free(size);
-    free(rest);
-    free(from);
     return made;
 }
 
@@ -82,7 +74,7 @@ static void draw_graph(page *p, const qnnrt_pipeline_info *info, const flow_stag
     const double end = mark != NULL ? text_width("on bold", mark) + 14 : 0;
     const double room = width - 76 - 14 - end;
     char *graph = stage_name(info, m), *full = cli_shown(s->graph->name), *file = step_file(s);
-    char *whole = stage_facts(info, m, SIZE_MAX);
+    OWNED char *whole = stage_facts(info, m, SIZE_MAX);
     page title = {NULL, 0, 0};
     page_add(&title, "%s\n%s%s%s\n%s%s%s", full, file, m->count > 1 ? "\n" : "",
              m->count > 1 ? graph : "", whole, place != NULL ? "\n" : "",
@@ -102,7 +94,6 @@ static void draw_graph(page *p, const qnnrt_pipeline_info *info, const flow_stag
     if (mark != NULL)
         svg_take(p, x + width - 14, y + 31, "on bold end", width, mark);
     page_text(p, "</g>\n");
-    free(whole);
     free(file);
     free(full);
 }
@@ -115,10 +106,9 @@ static void draw_doing(page *p, const qnnrt_step_info *s, double x, double y, do
     char *types = s->kind == QNNRT_STEP_DERIVED ? strrchr(text, ':') : NULL;
     const size_t taken = types != NULL ? columns_in(types) : 0;
     if (types == NULL || taken + 24 < text_columns("bold", width)) {
-        char *rest = cli_text("%s", types != NULL ? types : "");
+        OWNED char *rest = cli_text("%s", types != NULL ? types : "");
         if (types != NULL) *types = '\0';
         svg_take(p, x, y + 4, "bold", width, named(text, rest, text_columns("bold", width)));
-        free(rest);
         return;
     }
     *types = '\0';
@@ -134,7 +124,7 @@ static void draw_other(page *p, const qnnrt_step_info *s, const flow_stage *m, d
 {
     const int host = s->kind == QNNRT_STEP_HOST;
     const double right = left + width, height = host ? BAR_HEIGHT : BAR_HEIGHT - 12;
-    char *text = step_text(s, "\xE2\x86\x92");
+    OWNED char *text = step_text(s, "\xE2\x86\x92");
     svg_card(p, host ? "host" : "bare", left, y, width, height, 0);
     svg_title(p, text);
     if (host)
@@ -147,7 +137,6 @@ static void draw_other(page *p, const qnnrt_step_info *s, const flow_stage *m, d
     draw_number(p, m, left, y, height, "meta mid", "bold mid");
     draw_doing(p, s, left + 76, y + height / 2, width - 76 - 22, text);
     page_text(p, "</g>\n");
-    free(text);
 }
 
 static double bar_height(const qnnrt_pipeline_info *info, const flow_stage *m)
@@ -164,10 +153,9 @@ static void draw_bar(page *p, const qnnrt_pipeline_info *info, const flow_stage 
         draw_other(p, step, m, x, y, width);
         return;
     }
-    char *place = mixed ? step_place(step) : NULL;
+    OWNED char *place = mixed ? step_place(step) : NULL;
     draw_graph(p, info, m, mixed ? place_style(step, numbers[m->first]) : "step", place, x, y,
                width);
-    free(place);
 }
 
 /* Draw what lies between two bars; above the first one (above NULL); below the last one (below
@@ -230,27 +218,25 @@ static void draw_between(flow *f, const flow_stage *above, const flow_stage *bel
 static void draw_failure(flow *f, const char *failure)
 {
     const double width = PICTURE - 2 * MARGIN, room = width - 26;
-    char *text = cli_text("not wired: %s", failure), *shown = cli_shown_text(text, 2);
+    OWNED char *text = cli_text("not wired: %s", failure), *shown = cli_shown_text(text, 2);
     const double lines = svg_lines(NULL, 0, 0, "meta t-bad", room, shown);
     svg_card(&f->body, "bad", MARGIN, f->y, width, lines + 16, 6);
     svg_title(&f->body, shown);
     svg_lines(&f->body, MARGIN + 13, f->y + 19, "meta t-bad", room, shown);
     page_text(&f->body, "</g>\n");
     f->y += lines + 16 + 18;
-    free(text);
-    free(shown);
 }
 
 /* Draw the name of a pipeline and what it has. */
 static void draw_flow_head(flow *f, const qnnrt_pipeline_info *info)
 {
-    char *name = pipeline_label(info);
+    OWNED char *name = pipeline_label(info);
     size_t inputs = 0, outputs = 0;
     for (size_t i = 0; i < info->slot_count; ++i) {
         inputs += info->slots[i].role == QNNRT_ROLE_INPUT;
         outputs += info->slots[i].role == QNNRT_ROLE_OUTPUT;
     }
-    page about = {NULL, 0, 0};
+    OWNED page about = {NULL, 0, 0};
     const struct { const char *what; size_t count; } counts[] = {
         {"step", info->step_count}, {"input", inputs}, {"edge", info->edge_count},
         {"output", outputs}
@@ -265,8 +251,6 @@ static void draw_flow_head(flow *f, const qnnrt_pipeline_info *info)
         f->y = at.y + 18;
     }
     if (info->failure != NULL) draw_failure(f, info->failure->text);
-    free(name);
-    free(about.data);
 }
 
 static void draw_down(flow *f, const qnnrt_pipeline_info *info, const stages *of)

@@ -30,16 +30,13 @@ char *skeleton(const char *name)
 
 void key_item(item *i)
 {
-    char *from = skeleton(i->tensor->name),
-        *to = i->to != NULL ? skeleton(i->to->name) : cli_text("%s", "");
-    char *dims = dims_text(i->tensor);
+    OWNED char *from = skeleton(i->tensor->name),
+              *to = i->to != NULL ? skeleton(i->to->name) : cli_text("%s", "");
+    OWNED char *dims = dims_text(i->tensor);
     free(i->key);
     i->key = cli_text("%s|%s|%s|%x|%s|%s|%d", from, to, dims, (unsigned)i->tensor->dtype,
                       i->note != NULL ? i->note : "", i->edge != NULL ? i->edge->reason : "",
                       i->bad);
-    free(from);
-    free(to);
-    free(dims);
 }
 
 void push_item(item_list *list, item made)
@@ -69,7 +66,7 @@ void group_items(item_list *list)
 {
     enum { FEWEST = 2 };
     item *items = list->items;
-    size_t *place = cli_alloc(list->count, sizeof(*place));
+    OWNED size_t *place = cli_alloc(list->count, sizeof(*place));
     if (list->count > 1) qsort(items, list->count, sizeof(*items), compare_keys);
     for (size_t i = 0, next = 0; i < list->count; i = next) {
         next = i + 1;
@@ -77,7 +74,7 @@ void group_items(item_list *list)
         for (size_t k = i; next - i >= FEWEST && k < next; ++k) place[k] = items[i].place + 1;
     }
     /* place: 0, or 1 + the index of the first item of its group. */
-    size_t *order = cli_alloc(list->count, sizeof(*order));
+    OWNED size_t *order = cli_alloc(list->count, sizeof(*order));
     item *sorted = cli_alloc(list->count, sizeof(*sorted));
     for (size_t i = 0; i < list->count; ++i) order[items[i].place] = i;
     list->groups = cli_alloc(list->count + 1, sizeof(*list->groups));
@@ -93,8 +90,6 @@ void group_items(item_list *list)
     }
     list->groups[list->group_count] = used;
     free(list->items);
-    free(order);
-    free(place);
     list->items = sorted;
     list->room = list->count;
 }
@@ -117,7 +112,7 @@ static const char *item_name(const item *i, int to)
 
 char *group_name(const item *items, size_t count, int to)
 {
-    page p = {NULL, 0, 0};
+    OWNED page p = {NULL, 0, 0};
     const char *first = item_name(&items[0], to);
     size_t number = 0;
     for (const char *s = first; *s != '\0';) {
@@ -145,7 +140,6 @@ char *group_name(const item *items, size_t count, int to)
         ++number;
     }
     char *made = cli_shown(p.data != NULL ? p.data : "");
-    free(p.data);
     return made;
 }
 
@@ -188,10 +182,9 @@ static void note_tensors(const qnnrt_pipeline_info *info, size_t step, char **in
                     cli_text("called %s", info->names[i].name));
     for (size_t i = 0; i < info->place_count; ++i) {
         const qnnrt_place_desc *place = &info->places[i];
-        char *name = buffer_name(info, place->buffer);
+        OWNED char *name = buffer_name(info, place->buffer);
         note_tensor(g, place->slot->tensor, in, out,
                     cli_text("in %s+%llu", name, (unsigned long long)place->offset));
-        free(name);
     }
 }
 
@@ -205,11 +198,11 @@ char *keep_note(char **note)
 void look_around(const qnnrt_pipeline_info *info, size_t step, around *out)
 {
     const qnnrt_graph_info *g = info->steps[step].graph;
-    const qnnrt_edge_info **into = cli_alloc(g->input_count, sizeof(*into));
-    const qnnrt_edge_info **from = cli_alloc(g->output_count, sizeof(*from));
+    OWNED const qnnrt_edge_info **into = cli_alloc(g->input_count, sizeof(*into));
+    OWNED const qnnrt_edge_info **from = cli_alloc(g->output_count, sizeof(*from));
     /* 1 where the next step reads the output. */
-    int *near = cli_alloc(g->output_count, sizeof(*near));
-    char **readers = cli_alloc(g->output_count, sizeof(*readers));
+    OWNED int *near = cli_alloc(g->output_count, sizeof(*near));
+    OWNED char **readers = cli_alloc(g->output_count, sizeof(*readers));
     char **notes = cli_alloc(g->input_count, sizeof(*notes));
     char **out_notes = cli_alloc(g->output_count, sizeof(*out_notes));
     memset(out, 0, sizeof(*out));
@@ -250,12 +243,8 @@ void look_around(const qnnrt_pipeline_info *info, size_t step, around *out)
     for (size_t i = 0; i < g->output_count; ++i) free(readers[i]);
     for (size_t i = 0; i < g->output_count; ++i) free(out_notes[i]);
     for (size_t i = 0; i < g->input_count; ++i) free(notes[i]);
-    free((void *)into);
-    free((void *)from);
-    free(near);
     free(notes);
     free(out_notes);
-    free(readers);
 }
 
 char *shape_text(const qnnrt_tensor_info *tensor)

@@ -71,9 +71,8 @@ static const char html_style[] =
 
 void html_text(page *p, const char *text)
 {
-    char *shown = cli_shown(text);
+    OWNED char *shown = cli_shown(text);
     xml_text(p, shown);
-    free(shown);
 }
 
 void html_item(page *p, const char *tag, const char *style, const char *text)

@@ -174,7 +174,7 @@ enum { UNTITLED = MARGIN + 20 };       /* below the name of a pipeline in a pict
 static void html_report_pipeline(page *p, const job *j, size_t index)
 {
     flow f = {{NULL, 0, 0}, MARGIN, PICTURE, {0, 0, 0, 0}};
-    page arena = {NULL, 0, 0};
+    OWNED page arena = {NULL, 0, 0};
     char *label = pipeline_label(j->info);
     page_add(p, "<section id=\"p%lu\">\n", (unsigned long)index);
     html_take(p, "h2", NULL, label);
@@ -193,7 +193,6 @@ static void html_report_pipeline(page *p, const job *j, size_t index)
     }
     page_text(p, "</section>\n");
     free(f.body.data);
-    free(arena.data);
 }
 
 /* Write the most expensive lines of a pipeline as a table. */
@@ -256,11 +255,10 @@ static void html_report_links(const tool *t, page *p, int measured)
     page_text(p, "<a href=\"#findings\">Findings</a>\n");
     if (t->model != NULL) page_text(p, "<a href=\"#contexts\">Contexts</a>\n");
     for (size_t i = 0; i < t->job_count; ++i) {
-        char *label = pipeline_label(t->jobs[i].info);
+        OWNED char *label = pipeline_label(t->jobs[i].info);
         page_add(p, "<a href=\"#p%lu\">", (unsigned long)i);
         html_text(p, label);
         page_text(p, "</a>\n");
-        free(label);
     }
     if (measured) page_text(p, "<a href=\"#costs\">Times</a>\n");
     page_text(p, "</nav>\n");
@@ -269,7 +267,7 @@ static void html_report_links(const tool *t, page *p, int measured)
 /* Write the whole page. all: no rows: nothing was measured */
 static void write_html_report(tool *t, const char *path, const findings *found, const costs *all)
 {
-    page p = {NULL, 0, 0};
+    OWNED page p = {NULL, 0, 0};
     const qnnrt_manifest_info *info = qnnrt_manifest_get_info(t->model);
     const qnnrt_backend_info *backend = info != NULL ? qnnrt_backend_get_info(info->backend) : NULL;
     const char *name = base_name(model_name(t));
@@ -293,7 +291,6 @@ static void write_html_report(tool *t, const char *path, const findings *found, 
     page_text(&p, "</main>\n</div>\n");
     html_end(&p);
     write_named(t, path, &p, 0);
-    free(p.data);
 }
 
 /* =====================================================================================

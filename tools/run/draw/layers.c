@@ -19,10 +19,8 @@ enum { BOX_WIDTH = 172, BOX_TEXT = BOX_WIDTH - 12, BOX_STEP = 196, ROW_BOXES = 6
 /* True if two inputs of the graph are the same but for the numbers in their names. */
 static int same_input(const layer_box *a, const layer_box *b)
 {
-    char *x = skeleton(a->name), *y = skeleton(b->name);
+    OWNED char *x = skeleton(a->name), *y = skeleton(b->name);
     const int same = strcmp(x, y) == 0 && strcmp(a->key, b->key) == 0;
-    free(x);
-    free(y);
     return same;
 }
 
@@ -95,8 +93,9 @@ static void keep_boxes(layers *g, const size_t *stands)
 
 void fold_layers(layers *g)
 {
-    size_t *stands = cli_alloc(g->count, sizeof(*stands));
-    size_t *outputs = cli_alloc(g->nodes, sizeof(*outputs));     /* of a node that stays: 1 + box */
+    OWNED size_t *stands = cli_alloc(g->count, sizeof(*stands));
+    /* of a node that stays: 1 + box */
+    OWNED size_t *outputs = cli_alloc(g->nodes, sizeof(*outputs));
     size_t room = 0;
     for (size_t i = 0; i < g->count; ++i) stands[i] = i;
     for (size_t i = 0, saved; i < g->nodes; i += saved + 1) {
@@ -125,8 +124,6 @@ void fold_layers(layers *g)
             stands[i] = outputs[stands[from]] - 1;
     }
     if (g->repeat_count > 0) keep_boxes(g, stands);
-    free(stands);
-    free(outputs);
 }
 
 void free_layers(layers *g)
@@ -150,8 +147,9 @@ static size_t repeat_end(const layer_repeat *of)
    stands above its first reader. Return the number of layers. */
 static size_t find_layers(layers *g)
 {
-    size_t *first = cli_alloc(g->count, sizeof(*first));     /* layer of the first reader, or 0 */
-    char *leaves = cli_alloc(g->count, 1);                   /* 1: an output reads it           */
+    /* Layer of the first reader, or 0; 1: an output reads it. */
+    OWNED size_t *first = cli_alloc(g->count, sizeof(*first));
+    OWNED char *leaves = cli_alloc(g->count, 1);
     size_t begin = 0, end = 0, next = 0;
     for (size_t i = g->nodes; i < g->count; ++i)
         if (g->items[i].read_count != 0) leaves[g->items[i].reads[0]] = 1;
@@ -187,8 +185,6 @@ static size_t find_layers(layers *g)
             box->layer = first[i] - 1;
         if (box->layer >= end) end = box->layer + 1;
     }
-    free(first);
-    free(leaves);
     return end;
 }
 
@@ -354,9 +350,9 @@ void draw_layers(page *p, const layers *g, double x, double y)
         const layer_row *row = &g->rows[box->row];
         const double middle = x + row->x + box->x, top = y + row->y;
         const int several = box->end && box->times > 0;
-        char *stem = several ? skeleton(box->name) : cli_text("%s", box->name);
-        char *times = several ? cli_text(" \xC3\x97 %lu", (unsigned long)box->times + 1)
-            : cli_text("%s", "");
+        OWNED char *stem = several ? skeleton(box->name) : cli_text("%s", box->name);
+        OWNED char *times = several ? cli_text(" \xC3\x97 %lu", (unsigned long)box->times + 1)
+                  : cli_text("%s", "");
         const char *font = box->end ? "on mid" : "tiny mid";
         svg_card(p, box->style, middle - BOX_WIDTH / 2.0, top, BOX_WIDTH, box->height,
                  box->end ? 16 : 4);
@@ -367,7 +363,5 @@ void draw_layers(page *p, const layers *g, double x, double y)
         svg_take(p, middle, top + (box->end ? 15 : 29), font, BOX_TEXT,
                  named(stem, times, text_columns(font, BOX_TEXT)));
         page_text(p, "</g>\n");
-        free(stem);
-        free(times);
     }
 }

@@ -92,8 +92,8 @@ static void link_caches(around *all)
 {
     item_list *in = &all->lists[SIDE_INPUT], *out = &all->lists[SIDE_OUTPUT];
     item_list rest = {NULL, 0, 0, NULL, 0, 0}, others = {NULL, 0, 0, NULL, 0, 0};
-    found_name *keys = cli_alloc(out->count, sizeof(*keys));
-    char *taken = cli_alloc(out->count, 1);
+    OWNED found_name *keys = cli_alloc(out->count, sizeof(*keys));
+    OWNED char *taken = cli_alloc(out->count, 1);
     for (size_t k = 0; k < out->count; ++k) {
         keys[k].made = kv_name(out->items[k].tensor->name);
         keys[k].name = keys[k].made;
@@ -102,7 +102,7 @@ static void link_caches(around *all)
     if (out->count > 1) qsort(keys, out->count, sizeof(*keys), compare_names_found);
     for (size_t i = 0; i < in->count; ++i) {
         item linked = in->items[i];
-        char *key = kv_name(linked.tensor->name);
+        OWNED char *key = kv_name(linked.tensor->name);
         const int wanted = linked.edge == NULL && key[0] != '\0' && is_cache(linked.tensor->name);
         size_t k = wanted ? first_name(keys, out->count, key) : out->count;
         for (; k < out->count && strcmp(keys[k].name, key) == 0; ++k) {
@@ -123,7 +123,6 @@ static void link_caches(around *all)
         } else {
             push_item(&rest, linked);
         }
-        free(key);
     }
     for (size_t k = 0; k < out->count; ++k) {
         if (!taken[k]) push_item(&others, out->items[k]);
@@ -131,8 +130,6 @@ static void link_caches(around *all)
     }
     replace_items(in, &rest);
     replace_items(out, &others);
-    free(keys);
-    free(taken);
 }
 
 /* Return "steps 1, 2 and 4"; runs of three or more are "1-4". The caller frees it. */
@@ -154,8 +151,8 @@ static void share_inputs(around *all, size_t count, item_list *shared, int *read
 {
     size_t total = 0, used = 0;
     for (size_t s = 0; s < count; ++s) total += all[s].lists[SIDE_INPUT].count;
-    found_name *names = cli_alloc(total, sizeof(*names));
-    size_t *steps = cli_alloc(count, sizeof(*steps));
+    OWNED found_name *names = cli_alloc(total, sizeof(*names));
+    OWNED size_t *steps = cli_alloc(count, sizeof(*steps));
     for (size_t s = 0; s < count; ++s)
         for (size_t i = 0; i < all[s].lists[SIDE_INPUT].count; ++i) {
             const item *one = &all[s].lists[SIDE_INPUT].items[i];
@@ -194,8 +191,6 @@ static void share_inputs(around *all, size_t count, item_list *shared, int *read
         }
         replace_items(list, &rest);
     }
-    free(names);
-    free(steps);
 }
 
 /* Mark the tensors that the failure of a pipeline names, and join each output to the input. */
@@ -205,11 +200,10 @@ static void mark_broken(const qnnrt_pipeline_info *info, around *all)
         for (int k = SIDE_INPUT; k <= SIDE_OUTPUT; k += SIDE_OUTPUT) {
             item_list *list = &all[s].lists[k];
             for (size_t i = 0; i < list->count; ++i) {
-                char *words = cli_text("%s \"%s\" of step %lu", side_names[k],
-                                       list->items[i].tensor->name, (unsigned long)s);
+                OWNED char *words = cli_text("%s \"%s\" of step %lu", side_names[k],
+                                             list->items[i].tensor->name, (unsigned long)s);
                 list->items[i].bad = strstr(info->failure->text, words) != NULL;
                 key_item(&list->items[i]);
-                free(words);
             }
         }
         item_list *in = &all[s].lists[SIDE_INPUT];
@@ -231,11 +225,9 @@ static int same_list(const item_list *a, const item_list *b, int edges)
     int same = a->count == b->count;
     for (size_t i = 0; i < a->count && same; ++i) {
         const item *x = &a->items[i], *y = &b->items[i];
-        char *p = edges ? dims_text(x->tensor) : skeleton(x->key),
-            *q = edges ? dims_text(y->tensor) : skeleton(y->key);
+        OWNED char *p = edges ? dims_text(x->tensor) : skeleton(x->key),
+                  *q = edges ? dims_text(y->tensor) : skeleton(y->key);
         same = strcmp(p, q) == 0 && x->tensor->dtype == y->tensor->dtype;
-        free(p);
-        free(q);
     }
     return same;
 }
@@ -264,8 +256,8 @@ stages make_stages(const qnnrt_pipeline_info *info)
     stages made = {NULL, 0, {NULL, 0, 0, NULL, 0, 0}};
     const size_t count = info->step_count;
     around *all = cli_alloc(count, sizeof(*all));
-    int *reads = cli_alloc(count, sizeof(*reads));
-    int *same = cli_alloc(count, sizeof(*same));      /* 1: it repeats the step before */
+    OWNED int *reads = cli_alloc(count, sizeof(*reads));
+    OWNED int *same = cli_alloc(count, sizeof(*same));      /* 1: it repeats the step before */
     made.items = cli_alloc(count, sizeof(*made.items));
     for (size_t s = 0; s < count; ++s) look_around(info, s, &all[s]);
     if (info->failure != NULL) mark_broken(info, all);
@@ -288,8 +280,6 @@ stages make_stages(const qnnrt_pipeline_info *info)
     }
     group_items(&made.shared);
     free(all);
-    free(reads);
-    free(same);
     return made;
 }
 

@@ -126,7 +126,7 @@ char *wrapped(const char *s, size_t columns)
     page_text(&p, "");
     while (*s != '\0') {
         const size_t bytes = next_piece(s, columns);
-        char *word = cli_text("%.*s", (int)bytes, s), *fitted = shortened(word, columns);
+        OWNED char *word = cli_text("%.*s", (int)bytes, s), *fitted = shortened(word, columns);
         const size_t width = columns_in(fitted);
         if (used > 0 && used + width > columns) {
             if (p.data[p.used - 1] == ' ') --p.used;
@@ -141,8 +141,6 @@ char *wrapped(const char *s, size_t columns)
             used = *s == '\n' ? 0 : used + 1;
             ++s;
         }
-        free(word);
-        free(fitted);
     }
     return p.data;
 }
@@ -181,7 +179,7 @@ static double foreign_width(const char *style, const char *s)
 
 void svg_text(page *p, double x, double y, const char *style, double width, const char *s)
 {
-    char *fitted = shortened(s, text_columns(style, width));
+    OWNED char *fitted = shortened(s, text_columns(style, width));
     page_add(p, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\"", x, y, style);
     if (foreign_width(style, fitted) > 0)
         page_add(p, " textLength=\"%.1f\" lengthAdjust=\"spacingAndGlyphs\"",
@@ -189,7 +187,6 @@ void svg_text(page *p, double x, double y, const char *style, double width, cons
     page_text(p, ">");
     xml_text(p, fitted);
     page_text(p, "</text>\n");
-    free(fitted);
 }
 
 void svg_take(page *p, double x, double y, const char *style, double width, char *s)
@@ -336,10 +333,9 @@ void svg_picture(page *p, const page *body, double width, double height, double 
 
 void svg_write(tool *t, const char *path, const page *body, double width, double height)
 {
-    page p = {NULL, 0, 0};
+    OWNED page p = {NULL, 0, 0};
     svg_picture(&p, body, width, height, 0, 1);
     write_named(t, path, &p, 0);
-    free(p.data);
 }
 
 double draw_head(page *p, double y, const char *name, const char *style, const char *about)
@@ -384,9 +380,8 @@ void draw_places(page *p, const qnnrt_pipeline_info *info, legend *at)
         host |= step->kind == QNNRT_STEP_HOST;
         convert |= step->kind == QNNRT_STEP_DERIVED;
         if (step->kind != QNNRT_STEP_GRAPH || numbers[i] != next || next >= PLACE_COLOURS) continue;
-        char *place = step_place(step);
+        OWNED char *place = step_place(step);
         draw_key(p, at, place_style(step, next++), place);
-        free(place);
     }
     if (host) draw_key(p, at, "host", "host");
     if (convert) draw_key(p, at, "convert", "conversion");
