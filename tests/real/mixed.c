@@ -187,8 +187,8 @@ static qnnrt_tensor half_weights(qnnrt_builder *b, const char *name, const doubl
     return qnnrt_builder_tensor(b, &t);
 }
 
-static void node(qnnrt_builder *b, const char *type, qnnrt_tensor in, qnnrt_tensor in2, qnnrt_tensor out,
-                 const qnnrt_param_desc *param)
+static void add_node(qnnrt_builder *b, const char *type, qnnrt_tensor in, qnnrt_tensor in2, qnnrt_tensor out,
+                     const qnnrt_param_desc *param)
 {
     qnnrt_tensor inputs[2];
     qnnrt_node_desc desc;
@@ -219,8 +219,8 @@ static void describe_first(qnnrt_builder *b)
     const qnnrt_tensor in = tensor(b, "x", QNNRT_TENSOR_INPUT, f16, ROWS, IN);
     const qnnrt_tensor sum = tensor(b, "sum", QNNRT_TENSOR_INNER, f16, ROWS, MIDDLE);
     const qnnrt_tensor out = tensor(b, "h", QNNRT_TENSOR_OUTPUT, f16, ROWS, MIDDLE);
-    node(b, "FullyConnected", in, half_weights(b, "w1", w1, MIDDLE, IN), sum, NULL);
-    node(b, "Relu", sum, QNNRT_NO_TENSOR, out, NULL);
+    add_node(b, "FullyConnected", in, half_weights(b, "w1", w1, MIDDLE, IN), sum, NULL);
+    add_node(b, "Relu", sum, QNNRT_NO_TENSOR, out, NULL);
 }
 
 /* The first graph with float32 at its borders. */
@@ -243,8 +243,8 @@ static void describe_float(qnnrt_builder *b)
     in = tensor(b, "x", QNNRT_TENSOR_INPUT, QNNRT_DTYPE_F32, ROWS, IN);
     sum = tensor(b, "sum", QNNRT_TENSOR_INNER, QNNRT_DTYPE_F32, ROWS, MIDDLE);
     out = tensor(b, "h32", QNNRT_TENSOR_OUTPUT, QNNRT_DTYPE_F32, ROWS, MIDDLE);
-    node(b, "FullyConnected", in, qnnrt_builder_tensor(b, &w), sum, NULL);
-    node(b, "Relu", sum, QNNRT_NO_TENSOR, out, NULL);
+    add_node(b, "FullyConnected", in, qnnrt_builder_tensor(b, &w), sum, NULL);
+    add_node(b, "Relu", sum, QNNRT_NO_TENSOR, out, NULL);
 }
 
 static void describe_softmax(qnnrt_builder *b, qnnrt_dtype dtype)
@@ -256,7 +256,7 @@ static void describe_softmax(qnnrt_builder *b, qnnrt_dtype dtype)
     axis.name = "axis";
     axis.dtype = QNNRT_DTYPE_U32;
     axis.value = 0;
-    node(b, "Softmax", in, QNNRT_NO_TENSOR, out, &axis);
+    add_node(b, "Softmax", in, QNNRT_NO_TENSOR, out, &axis);
 }
 
 static void describe_middle(qnnrt_builder *b) { describe_softmax(b, QNNRT_DTYPE_F32); }
@@ -275,8 +275,8 @@ static void describe_last(qnnrt_builder *b)
     const qnnrt_tensor h = tensor(b, "h", QNNRT_TENSOR_INPUT, f16, ROWS, MIDDLE);
     const qnnrt_tensor both = tensor(b, "both", QNNRT_TENSOR_INNER, f16, ROWS, MIDDLE);
     const qnnrt_tensor out = tensor(b, "y", QNNRT_TENSOR_OUTPUT, f16, ROWS, OUT);
-    node(b, "ElementWiseMultiply", p, h, both, NULL);
-    node(b, "FullyConnected", both, half_weights(b, "w2", w2, OUT, MIDDLE), out, NULL);
+    add_node(b, "ElementWiseMultiply", p, h, both, NULL);
+    add_node(b, "FullyConnected", both, half_weights(b, "w2", w2, OUT, MIDDLE), out, NULL);
 }
 
 /* Write a context binary with one graph. */
@@ -911,26 +911,23 @@ TEST(a_converted_row_of_the_table_gives_the_text)       { TRY(table_on_the_host(
 /* Write the head as head.bin, in float32. */
 static void save_head(qnnrt_backend *cpu, const char *folder)
 {
-    static host_llm h;
-    llm_cut cut;
+    llm_model is;
+    llm_part part;
     qnnrt *built;
     char path[1024];
-    int g;
-    host_llm_read(&h, real_join(path, test_arg(1), "llm/model"));
-    h.maker.ranges = NULL;
-    cut.first = cut.end = h.maker.is.layers;
-    cut.embedding = 0;
-    cut.head = 1;
-    REAL_OK(qnnrt_builder_create(cpu, NULL, &h.maker.builder, &err), &err);
-    for (g = 0; g < HOST_LLM_GRAPHS; ++g) {
-        graph(h.maker.builder, g == 0 ? "prompt_head" : "token_head");
-        h.maker.tokens = g == 0 ? HOST_LLM_PREFILL : 1;
-        llm_part(&h.maker, &cut);
-    }
-    REAL_OK(qnnrt_builder_finish(h.maker.builder, &built, &err), &err);
+    llm_open(real_join(path, test_arg(1), "llm/model"), NULL, &is);
+    memset(&part, 0, sizeof part);
+    part.graph.ends_apart = 1;
+    part.graph.part = 2;
+    part.graph.parts = 3;
+    part.tokens[0] = HOST_LLM_PREFILL;
+    part.tokens[1] = 1;
+    strcpy(part.names[0], "prompt_head");
+    strcpy(part.names[1], "token_head");
+    built = llm_build(&is, cpu, &part);
     REAL_OK(qnnrt_save(built, 0, real_join(path, folder, "head.bin"), &err), &err);
     CHECK_EQ(qnnrt_close(built), QNNRT_OK);
-    llm_free_weights(&h.weights);
+    llm_close(&is);
 }
 
 static void copy(const char *from, const char *folder, const char *name)
@@ -947,17 +944,18 @@ static void copy(const char *from, const char *folder, const char *name)
 /* Write the table of model.safetensors as table.bin. */
 static void save_table(const char *folder)
 {
-    static host_llm h;
+    llm_model is;
+    float *table;
     char path[1024];
-    shape is;
     FILE *file;
-    host_llm_read(&h, real_join(path, test_arg(1), "llm/model"));
-    is = shape2(h.maker.is.vocabulary, h.maker.is.width);
+    llm_open(real_join(path, test_arg(1), "llm/model"), NULL, &is);
+    table = llm_table(&is);
     file = fopen(real_join(path, folder, "table.bin"), "wb");
     CHECK(file != NULL);
-    CHECK(fwrite(weights_of(&h.maker, "model.embed_tokens.weight", is), 4 * count_of(is), 1, file) == 1);
+    CHECK(fwrite(table, 4 * (size_t)is.is.vocabulary * is.is.width, 1, file) == 1);
     CHECK_EQ(fclose(file), 0);
-    llm_free_weights(&h.weights);
+    free(table);
+    llm_close(&is);
 }
 
 /* Both borders are converted: float32 rows of the table to codes, codes of the last layer to float32. */
