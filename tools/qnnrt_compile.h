@@ -465,9 +465,7 @@ static const char *qnnrt_compile__copy(qnnrt_compile *p, const char *text)
 }
 
 /* Return a text made as by printf, of at most 2,399 bytes. */
-#if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
-#endif
 static const char *qnnrt_compile__text(qnnrt_compile *p, const char *format, ...)
 {
     char text[2400];

@@ -1020,9 +1020,7 @@ typedef struct qnnrt_ir__shape {
     char                 said[2][100];
 } qnnrt_ir__shape;
 
-#if defined(__GNUC__)
 __attribute__((cold, format(printf, 3, 4)))
-#endif
 static int qnnrt_ir__shape_fail(qnnrt_ir__shape *s, qnnrt_result code, const char *format, ...)
 {
     va_list args;
@@ -3633,9 +3631,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_tidy(qnnrt_ir *ir, qnnrt_error *err)
    ===================================================================================== */
 
 /* Add a finding. Return 0 when out of memory. */
-#if defined(__GNUC__)
 __attribute__((cold, format(printf, 6, 7)))
-#endif
 static int qnnrt_ir__find(qnnrt_ir *ir, const qnnrt_ir_node *node, qnnrt_result code, size_t line,
                           size_t byte, const char *format, ...)
 {
@@ -4021,9 +4017,7 @@ typedef struct qnnrt_ir__parse {
 } qnnrt_ir__parse;
 
 /* End with an error at a byte of the text. Return 0. */
-#if defined(__GNUC__)
 __attribute__((cold, format(printf, 4, 5)))
-#endif
 static int qnnrt_ir__parse_fail(qnnrt_ir__parse *p, qnnrt_result code, size_t at,
                                 const char *format, ...)
 {

@@ -945,11 +945,7 @@ extern "C" {
 
 /* Marks functions that every token runs through. Compilers put them side by side: after an execute
    none of this code is in the processor's caches, and each of its pages has to be loaded again. */
-#if defined(__GNUC__)
 #define QNNRT_LLM__HOT __attribute__((hot))
-#else
-#define QNNRT_LLM__HOT
-#endif
 
 /* Marks each turn of loops that a hostile model could make long. Tests define it to count them. */
 #ifndef QNNRT_LLM__STEP
@@ -1948,9 +1944,7 @@ static size_t qnnrt_llm__model_at(const qnnrt_llm *llm, const qnnrt *model)
 
 /* Append a line, which begins with a newline, to an error if there is room for it and for
    "and <n> more". Return 0 if there is not. */
-#if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
-#endif
 static int qnnrt_llm__items_add(qnnrt_error *err, const char *format, ...)
 {
     enum { MORE = 40 };
@@ -2022,9 +2016,7 @@ static const char *qnnrt_llm__items_what(qnnrt_llm__items *work, qnnrt_llm_role 
 }
 
 /* Fill an error about a graph. Its name comes first. */
-#if defined(__GNUC__)
 __attribute__((format(printf, 4, 5)))
-#endif
 static qnnrt_result qnnrt_llm__items_fail(qnnrt_llm__items *work,
                                           const qnnrt_llm__items_graph *graph, qnnrt_result code,
                                           const char *format, ...)
@@ -4492,9 +4484,7 @@ typedef struct qnnrt_llm__describe_to {
     void *user;
 } qnnrt_llm__describe_to;
 
-#if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
-#endif
 static void qnnrt_llm__describe_line(const qnnrt_llm__describe_to *to, const char *format, ...)
 {
     char text[1536];

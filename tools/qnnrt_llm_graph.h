@@ -656,9 +656,7 @@ enum {
 
 /* Fill an error about the facts, whose text names keys of config.json, and return its code. For
    GGUF the name of the key is put in its place. */
-#if defined(__GNUC__)
 __attribute__((cold, format(printf, 4, 5)))
-#endif
 static qnnrt_result qnnrt_llm_graph__wrong(const qnnrt_llm_graph__facts *facts, qnnrt_error *err,
                                            qnnrt_result code, const char *format, ...)
 {

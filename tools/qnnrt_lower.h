@@ -658,9 +658,7 @@ static void *qnnrt_lower__copy(qnnrt_lower *lower, const void *data, size_t byte
     return copy;
 }
 
-#if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
-#endif
 static const char *qnnrt_lower__text(qnnrt_lower *lower, const char *format, ...)
 {
     char text[1024], *copy;
@@ -682,9 +680,7 @@ static void qnnrt_lower__add_shape(qnnrt_error *err, uint32_t rank, const int64_
 }
 
 /* Add a finding about the node that is being lowered, unless it has one. */
-#if defined(__GNUC__)
 __attribute__((cold, format(printf, 3, 4)))
-#endif
 static void qnnrt_lower__refuse(qnnrt_lower__graph *graph, const char *hint, const char *format,
                                 ...)
 {

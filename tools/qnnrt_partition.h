@@ -465,9 +465,7 @@ static const char *qnnrt_partition__keep(qnnrt_partition *p, const char *text)
     return copy;
 }
 
-#if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
-#endif
 static const char *qnnrt_partition__say(qnnrt_partition *p, const char *format, ...)
 {
     char text[1024];

@@ -36,8 +36,7 @@ extern "C" {
 
 typedef enum qnnrt_quirk_what {
     QNNRT_QUIRK_REFUSED = 1,    /* the library refuses the node, with .code; 0: compose refuses it,
-    because the
-                                   call would end the process */
+                                   because the call would end the process */
     QNNRT_QUIRK_EXEC_FAILED,    /* accepted; fails when it runs, with .code */
     QNNRT_QUIRK_CRASHES,        /* accepted; ends the process when it runs */
     QNNRT_QUIRK_DIFFERS,        /* accepted; computes something else */
@@ -71,11 +70,7 @@ typedef struct qnnrt_quirk {
     const char      *instead;               /* one sentence, or "" */
 } qnnrt_quirk;
 
-#ifdef __GNUC__
 #define QNNRT_QUIRK__API static __attribute__((unused))
-#else
-#define QNNRT_QUIRK__API static
-#endif
 
 /* ---- reading a node ---- */
 

@@ -114,11 +114,7 @@ extern "C" {
 
 /* Marks functions that every token runs through. Compilers put them side by side: after an execute
    none of this code is in the processor's caches, and each of its pages has to be loaded again. */
-#if defined(__GNUC__)
 #define QNNRT_SAMPLE__HOT __attribute__((hot))
-#else
-#define QNNRT_SAMPLE__HOT
-#endif
 
 /* A key is an integer that is larger for a larger logit, equal for an equal one, and the lowest for
    a NaN. Most work is done on keys, so that few logits have to become numbers. */

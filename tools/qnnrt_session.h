@@ -668,12 +668,6 @@ struct qnnrt_binding {
     unsigned char *placed;               /* [inputs + outputs] */
 };
 
-#if defined(__GNUC__)
-#define QNNRT_SESSION__PRINTF(a, b) __attribute__((cold, format(printf, a, b)))
-#else
-#define QNNRT_SESSION__PRINTF(a, b)
-#endif
-
 /* Clean each line of the text of an engine, which may have several. */
 static void qnnrt_session__clean_lines(char *text)
 {
@@ -769,7 +763,7 @@ static void qnnrt_session__log(const qnnrt_session *session, qnnrt_log_level lev
 }
 
 /* Keep a warning, and log it. Return 0 after filling the error. */
-QNNRT_SESSION__PRINTF(3, 4)
+__attribute__((cold, format(printf, 3, 4)))
 static int qnnrt_session__warn(qnnrt_session *session, qnnrt_error *err, const char *format, ...)
 {
     char text[1024];

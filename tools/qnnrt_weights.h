@@ -778,9 +778,7 @@ typedef struct qnnrt_weights__room {
 
 /* Fill an error that begins with the path of a shard and the name of a weight, both cut to a length
    that leaves room, and return its code. */
-#if defined(__GNUC__)
 __attribute__((cold, format(printf, 5, 6)))
-#endif
 static qnnrt_result qnnrt_weights__header_fail(const qnnrt_weights__shard *shard,
                                                const qnnrt_json_text *name, qnnrt_error *err,
                                                qnnrt_result code, const char *format, ...)

@@ -21,9 +21,7 @@
 /* ---- errors >>errors ------------------------------------------------------------------------- */
 
 /* Fill an error and return its code. */
-#if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
-#endif
 static qnnrt_result refuse(qnnrt_error *err, qnnrt_result code, const char *format, ...)
 {
     va_list args;

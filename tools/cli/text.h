@@ -34,19 +34,11 @@ extern const char cli_name[];
 
 enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_WARNED = 3 };
 
-#if defined(__GNUC__)
 #define CLI_FORMAT(text, values) __attribute__((format(printf, text, values)))
-#else
-#define CLI_FORMAT(text, values)
-#endif
 
 /* Before a declaration: memory of malloc() that a pointer, or a struct that begins with one, has at
-   the end of its block, is freed there. (Other compilers than gcc and clang keep it.) */
-#if defined(__GNUC__)
+   the end of its block, is freed there. */
 #define OWNED __attribute__((cleanup(cli_free_owned)))
-#else
-#define OWNED
-#endif
 
 void cli_free_owned(void *pointer);
 

@@ -290,9 +290,7 @@ static void qnnrt_openvino__said_text(const qnnrt_openvino__api *api, int status
 
 /* Fill an error with a text of ours, then OpenVINO's status and text. code is what it means if the
    status and the text do not say better. */
-#if defined(__GNUC__)
 __attribute__((cold, format(printf, 6, 7)))
-#endif
 static qnnrt_result qnnrt_openvino__said(const qnnrt_openvino__api *api, qnnrt_error *err,
                                          int status, qnnrt_result code, const char *hint,
                                          const char *format, ...)

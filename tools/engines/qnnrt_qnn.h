@@ -144,9 +144,7 @@ static void *qnnrt_qnn__take(qnnrt_arena *arena, uint64_t count, size_t size, qn
 }
 
 /* Return a text in an arena, NULL when out of memory. */
-#if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
-#endif
 static char *qnnrt_qnn__text(qnnrt_arena *arena, qnnrt_error *err, const char *format, ...)
 {
     va_list args;

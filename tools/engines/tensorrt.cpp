@@ -51,9 +51,7 @@ namespace {
 
 enum { MOST_DEVICES = 16, MOST_TENSORS = 65536 };
 
-#if defined(__GNUC__)
 __attribute__((cold, format(printf, 4, 5)))
-#endif
 qnnrt_result fail(qnnrt_error *err, qnnrt_result code, const char *hint, const char *format, ...)
 {
     va_list args;

@@ -52,13 +52,11 @@ static const cli_option model_options[] = {
              "For a folder whose qnnrt.json names several backends, cpu=FILE is the library of "
              "the role cpu; repeat the option for others. FILE alone is that of the first role"},
     {.name = "system_so", .alias = "system_library", .value = "FILE", .kind = CLI_TEXT,
-     FIELD(system),
-     .verbs = VERBS_MODEL | VERBS_OPEN,
+     FIELD(system), .verbs = VERBS_MODEL | VERBS_OPEN,
      .help = "libQnnSystem.so, which reads context binaries (default: QNNRT_SYSTEM of the "
              "environment, or the one beside the backend library, or by the system's search). It "
              "is not needed when every binary has its JSON, nor with libQnnRef.so"},
-    {.name = "soc_model", .value = "CHIP", .kind = CLI_CHIP, FIELD(soc_model),
-     .verbs = VERBS_OPEN,
+    {.name = "soc_model", .value = "CHIP", .kind = CLI_CHIP, FIELD(soc_model), .verbs = VERBS_OPEN,
      .help = "chip that the HTP device is created for: SM8650, \"8 Gen 3\" or 57; help lists all "
              "(default: the library's choice)"},
     {.name = "graph", .value = "NAME", .kind = CLI_LIST, FIELD(graphs),
@@ -73,8 +71,7 @@ static const cli_option model_options[] = {
              "GRAPH: it is for every pipeline that has this input; FILE alone is for the only "
              "input. Inputs without a file are zero, or with random:SEED alone random"},
     {.name = "input_data_type", .value = "native|float", .kind = CLI_WORD,
-     .words = input_form_words,
-     FIELD(input_form), .verbs = VERBS_FEED,
+     .words = input_form_words, FIELD(input_form), .verbs = VERBS_FEED,
      .help = "what input files hold: the tensor's own type, or float32 values (default native; a "
              "quantized or half-precision tensor then takes a float32 file too, if the sizes "
              "differ)"},
@@ -129,8 +126,7 @@ static const cli_option model_options[] = {
     {.name = "use_native_output_files", .kind = CLI_FLAG, FIELD(run.native_out), .verbs = VERB_RUN,
      .help = "the same as --output_data_type native"},
     {.name = "output_data_type", .value = "native|float|both", .kind = CLI_WORD,
-     .words = form_words,
-     FIELD(output_form), .verbs = VERB_RUN,
+     .words = form_words, FIELD(output_form), .verbs = VERB_RUN,
      .help = "what output files hold: the tensor's own type, float32 values, or both as "
              "TENSOR_native.raw and TENSOR.raw (default native). qnn-net-run's words native_only, "
              "float_only and float_and_native mean the same"},

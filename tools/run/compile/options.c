@@ -76,71 +76,63 @@ static int take_lora(void *at, const cli_option *o, const char *value)
     return STATUS_OK;
 }
 
+/* An option of this verb alone. */
+#define COMPILE(member) OWN(compile_settings, member), .verbs = VERB_COMPILE
+
 static const cli_option compile_options[] = {
     {.name = "output_dir", .value = "DIR", .kind = CLI_TEXT, FIELD(output_dir),
      .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "folder for the files; it is created if it does not exist"},
     {.name = "json", .kind = CLI_FLAG, FIELD(json), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
      .help = "print the files that were written as JSON instead of text"},
-    {.name = "graph_name", .value = "N1,N2", .kind = CLI_TEXT, OWN(compile_settings, names),
-     .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+    {.name = "graph_name", .value = "N1,N2", .kind = CLI_TEXT, COMPILE(names), .key = CLI_KEY_NONE,
      .help = "names of the graphs, in the order of the files (default: the names in the "
              "containers, or of the .json files); an empty name keeps the default: N1,,N3"},
-    {.name = "binary_file", .value = "NAME", .kind = CLI_TEXT, OWN(compile_settings, binary_file),
-     .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+    {.name = "binary_file", .value = "NAME", .kind = CLI_TEXT, COMPILE(binary_file),
+     .key = CLI_KEY_NONE,
      .help = "name of the binary without .bin (default: the name of the first file)"},
-    {.name = "weights", .value = "PATH", .kind = CLI_LIST, OWN(compile_settings, weights),
-     .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+    {.name = "weights", .value = "PATH", .kind = CLI_LIST, COMPILE(weights), .key = CLI_KEY_NONE,
      .help = ".json: weights of the graphs: a .safetensors file, the .index.json of several, or a "
              "folder with either. Name it once for all graphs, or once for each graph"},
-    {.name = "io", .value = "float|native", .kind = CLI_WORD, .words = io_words,
-     OWN(compile_settings, io),
-     .verbs = VERB_COMPILE,
+    {.name = "io", .value = "float|native", .kind = CLI_WORD, .words = io_words, COMPILE(io),
      .help = ".json, folders: type of float inputs and outputs: float is float32, native is the "
              "type that the graphs compute in (default: float for .json, native for folders)"},
-    {.name = "fp32", .kind = CLI_FLAG, OWN(compile_settings, fp32), .verbs = VERB_COMPILE,
+    {.name = "fp32", .kind = CLI_FLAG, COMPILE(fp32),
      .help = ".json, folders: make all float tensors float32 (default: float16 on HTP, float32 on "
              "other libraries). With libQnnHtp.so 2.51 the results are not more exact"},
     {.name = "shards", .old = "contexts", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000,
-     OWN(compile_settings, shards), .verbs = VERB_COMPILE,
+     COMPILE(shards),
      .help = ".json, folders: binaries to make, NAME_1_of_N.bin and so on (default 1: NAME.bin). "
              "Graphs are cut into equal shares of the weights, language models between layers"},
     {.name = "weight_bits", .value = "8|4|16", .kind = CLI_U32, .least = 4, .most = 16,
-     OWN(compile_settings, weight_bits), .verbs = VERB_COMPILE,
+     COMPILE(weight_bits),
      .help = ".json, folders: bits of the weights that operators multiply with: 8 or 4, with one "
              "scale per output channel, beside activations in floating point (default 16: "
              "floating point)"},
     {.name = "weight_block", .value = "N", .kind = CLI_U32, .least = 2, .most = 1 << 20,
-     OWN(compile_settings, weight_block), .verbs = VERB_COMPILE,
+     COMPILE(weight_block),
      .help = ".json, folders: with --weight_bits 4 a scale for each N inputs of a channel, where "
              "the library computes that right; 32 keeps the blocks of Q4_0 in GGUF as they are"},
     {.name = "weight_method", .value = "minmax|mse", .kind = CLI_WORD, .words = method_words,
-     OWN(compile_settings, weight_method), .verbs = VERB_COMPILE,
+     COMPILE(weight_method),
      .help = ".json, folders: scales of quantized weights: from the largest value, or with the "
              "least square error (default: minmax for 8 bits, mse for 4)"},
-    {.name = "keep_weight", .value = "PATTERN", .kind = CLI_LIST,
-     OWN(compile_settings, keep_weights),
-     .verbs = VERB_COMPILE,
+    {.name = "keep_weight", .value = "PATTERN", .kind = CLI_LIST, COMPILE(keep_weights),
      .help = ".json, folders: keep the weights with this name in floating point; * is any text"},
-    {.name = "weight_emulate", .kind = CLI_FLAG, OWN(compile_settings, weight_emulate),
-     .verbs = VERB_COMPILE,
+    {.name = "weight_emulate", .kind = CLI_FLAG, COMPILE(weight_emulate),
      .help = ".json, folders: where the library does not take quantized weights, round their "
              "values in the same way, and store these in floating point"},
-    {.name = "rope_positions", .old = "positions", .value = "N", .kind = CLI_U32,
-     .least = 1, .most = 1 << 24, OWN(compile_settings, rope_positions), .verbs = VERB_COMPILE,
+    {.name = "rope_positions", .old = "positions", .value = "N", .kind = CLI_U32, .least = 1,
+     .most = 1 << 24, COMPILE(rope_positions),
      .help = ".json: number of positions in the tables of rotary embeddings (default 4096)"},
     {.name = "rope_base", .value = "X", .kind = CLI_REAL, .bottom = 0, .top = 1e30, .above = 1,
-     OWN(compile_settings, rope_base), .verbs = VERB_COMPILE,
+     COMPILE(rope_base),
      .help = ".json: base of rotary embeddings, from which \"inv_freq\" is computed where no file "
              "has it, such as 10000; without it, such a weight is missing"},
-    {.name = "prefill", .value = "N", .kind = CLI_U32, .most = 1 << 14,
-     OWN(compile_settings, prefill),
-     .verbs = VERB_COMPILE,
+    {.name = "prefill", .value = "N", .kind = CLI_U32, .most = 1 << 14, COMPILE(prefill),
      .help = "folders: tokens that the graph for prompts takes in a call (default 32; 0: no such "
              "graph)"},
-    {.name = "decode", .value = "N", .kind = CLI_U32, .most = 1 << 14,
-     OWN(compile_settings, decode),
-     .verbs = VERB_COMPILE,
+    {.name = "decode", .value = "N", .kind = CLI_U32, .most = 1 << 14, COMPILE(decode),
      .help = "folders: tokens that the graph for answers takes in a call (default 1; 0: no such "
              "graph)"},
     {.name = "context_lengths", .old = "context", .value = "N1,N2", .kind = CLI_OWN,
@@ -149,11 +141,11 @@ static const cli_option compile_options[] = {
              "config.json says, at most 4096). With several lengths there are graphs for each: "
              "short texts run in the faster ones"},
     {.name = "embedding", .value = "graph|host", .kind = CLI_WORD, .words = embedding_words,
-     OWN(compile_settings, embedding), .verbs = VERB_COMPILE,
+     COMPILE(embedding),
      .help = "folders: where rows of the table of embeddings are looked up: in the first graph, "
              "or on the host, in a file that is mapped (default graph)"},
     {.name = "outputs", .value = "logits|hidden|both", .kind = CLI_WORD, .words = output_words,
-     OWN(compile_settings, outputs), .verbs = VERB_COMPILE,
+     COMPILE(outputs),
      .help = "folders: what the model computes: logits to write text (default), the last hidden "
              "state for embeddings of texts, or both"},
     {.name = "lora", .value = "RANK[:P1,P2]", .kind = CLI_OWN, .take = take_lora, .own = 1,
@@ -161,7 +153,7 @@ static const cli_option compile_options[] = {
      .help = "folders: leave room for adapters (LoRA) up to this rank, on the projections q_proj, "
              "v_proj and so on (default: all). They are 0 until qnnrt-llm --lora, which needs a "
              "library with updates"},
-    {.name = "kv_rows", .kind = CLI_FLAG, OWN(compile_settings, kv_rows), .verbs = VERB_COMPILE,
+    {.name = "kv_rows", .kind = CLI_FLAG, COMPILE(kv_rows),
      .help = ".json: the graphs are the steps of one language model, for prompts and for single "
              "tokens. A cache that a graph updates becomes an input with the past rows and an "
              "output with the new rows, and inputs and outputs get the names that qnnrt-llm knows. "
@@ -170,36 +162,28 @@ static const cli_option compile_options[] = {
      .verbs = VERB_COMPILE,
      .help = "with --kv_rows: numbers of the tokens that end a text, for qnnrt-llm (default: those "
              "of config.json in the folder of the first graph, if it is there)"},
-    {.name = "backends", .value = "A,B,host", .kind = CLI_TEXT, OWN(compile_settings, backends),
-     .verbs = VERB_COMPILE,
+    {.name = "backends", .value = "A,B,host", .kind = CLI_TEXT, COMPILE(backends),
      .help = ".json, folders: roles of several backends, the preferred one first, such as "
              "npu,cpu,host. Each node is computed by one that can; host is this project's own "
              "evaluator, for what no library has. The folder opens as one program"},
-    {.name = "pin", .value = "NODE=ROLE", .kind = CLI_LIST, OWN(compile_settings, pins),
-     .repeat = 1,
-     .verbs = VERB_COMPILE,
+    {.name = "pin", .value = "NODE=ROLE", .kind = CLI_LIST, COMPILE(pins), .repeat = 1,
      .help = "with --backends: let this backend compute the node, or fail"},
-    {.name = "speed", .value = "ROLE=N", .kind = CLI_LIST, OWN(compile_settings, speeds),
-     .repeat = 1,
-     .verbs = VERB_COMPILE,
+    {.name = "speed", .value = "ROLE=N", .kind = CLI_LIST, COMPILE(speeds), .repeat = 1,
      .help = "with --backends: operations in a microsecond, to compare backends (default 1000000 "
              "for libQnnHtp.so, 20000 for other libraries, 500 for the host)"},
     {.name = "state_policy", .value = "host|error", .kind = CLI_WORD, .words = state_words,
-     OWN(compile_settings, state_policy), .verbs = VERB_COMPILE,
+     COMPILE(state_policy),
      .help = "with --backends: where a cache that index_copy updates lives if no backend can "
              "compute all nodes that touch it: on the host (default), or nowhere: an error with "
              "the reasons"},
-    {.name = "no_ask", .kind = CLI_FLAG, OWN(compile_settings, no_ask), .verbs = VERB_COMPILE,
+    {.name = "no_ask", .kind = CLI_FLAG, COMPILE(no_ask),
      .help = "with --backends: do not ask the library about each operator, and do not avoid its "
              "known errors, except those that end the process: only what fails to compile moves to "
              "another backend"},
-    {.name = "no_validate", .kind = CLI_FLAG, OWN(compile_settings, no_validate),
-     .verbs = VERB_COMPILE,
+    {.name = "no_validate", .kind = CLI_FLAG, COMPILE(no_validate),
      .help = "as --no_ask, and the library is not asked about nodes that are added, either: only "
              "those move whose finalize fails"},
-    {.name = "explain_plan", .kind = CLI_FLAG, OWN(compile_settings, explain),
-     .verbs = VERB_COMPILE,
-     .key = CLI_KEY_NONE,
+    {.name = "explain_plan", .kind = CLI_FLAG, COMPILE(explain), .key = CLI_KEY_NONE,
      .help = "with --backends: print for each node which backends can compute it, which one does, "
              "and why"},
     {.name = "backend_so", .alias = "backend", .value = "[ROLE=]FILE", .kind = CLI_OWN,
@@ -217,30 +201,28 @@ static const cli_option compile_options[] = {
      .help = "HTP: chip to compile for: SM8650, \"8 Gen 3\" or 57; help lists all (default on "
              "x86-64: 57)"},
     {.name = "dsp_arch", .value = "N", .kind = CLI_U32, .least = 1, .most = 65535,
-     OWN(compile_settings, graph.arch), .verbs = VERB_COMPILE,
+     COMPILE(graph.arch),
      .help = "HTP: NPU generation, such as 75 (default: the chip's)"},
-    {.name = "fp16", .kind = CLI_FLAG, OWN(compile_settings, graph.fp16), .verbs = VERB_COMPILE,
+    {.name = "fp16", .kind = CLI_FLAG, COMPILE(graph.fp16),
      .help = "HTP: compute float32 graphs of containers in half precision; .json, folders: make "
              "all float tensors float16, on every library"},
     {.name = "optimization_level", .value = "N", .kind = CLI_U32, .least = 1, .most = 3,
-     OWN(compile_settings, graph.level), .verbs = VERB_COMPILE,
+     COMPILE(graph.level),
      .help = "HTP: 1 to 3 (default: the library's choice)"},
     {.name = "vtcm_mib", .value = "N", .kind = CLI_U32, .least = 1, .most = 1024,
-     OWN(compile_settings, graph.vtcm), .verbs = VERB_COMPILE,
+     COMPILE(graph.vtcm),
      .help = "HTP: fast memory that a graph may use, in MiB (default: the library's choice)"},
     {.name = "hvx_threads", .value = "N", .kind = CLI_U32, .least = 1, .most = 64,
-     OWN(compile_settings, graph.hvx), .verbs = VERB_COMPILE,
+     COMPILE(graph.hvx),
      .help = "HTP: vector threads of a graph (default: the library's choice)"},
-    {.name = "weight_sharing", .kind = CLI_FLAG, OWN(compile_settings, graph.share),
-     .verbs = VERB_COMPILE,
+    {.name = "weight_sharing", .kind = CLI_FLAG, COMPILE(graph.share),
      .help = "HTP: store weights that graphs have in common once. Such a file runs on a device, "
              "but not on the x86-64 emulator"},
     {.name = "progress", .kind = CLI_FLAG, FIELD(progress), .verbs = VERB_COMPILE,
      .key = CLI_KEY_NONE,
      .help = "print the progress of the compilation to standard error: nodes, bytes of weights "
              "and seconds (default: only on a terminal)"},
-    {.name = "report", .value = "FILE", .kind = CLI_TEXT, OWN(compile_settings, report),
-     .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+    {.name = "report", .value = "FILE", .kind = CLI_TEXT, COMPILE(report), .key = CLI_KEY_NONE,
      .help = ".json, folders: write what became of each node, the passes, the operators by type, "
              "the static tensors by size, the sizes of the files and the times, also when "
              "compiling fails; - for standard output"},
@@ -254,36 +236,31 @@ static const cli_option compile_options[] = {
      .key = CLI_KEY_NONE,
      .help = ".json, folders: write the same drawings for Graphviz, with all nodes: FILE, and "
              "X.before.dot for X.dot"},
-    {.name = "verify", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000000,
-     OWN(compile_settings, verify), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+    {.name = "verify", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000000, COMPILE(verify),
+     .key = CLI_KEY_NONE,
      .help = ".json, folders: open the written files, run each graph N times with random inputs, "
              "and print the largest differences from what qnnrt computes from the .json file; "
              "exit status 1 if one is too large"},
     {.name = "verify_tolerance", .value = "T", .kind = CLI_REAL, .bottom = 0, .top = 1e6,
-     .above = 1, OWN(compile_settings, tolerance), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+     .above = 1, COMPILE(tolerance), .key = CLI_KEY_NONE,
      .help = "largest difference that --verify allows, as a part of the largest value (default "
              "0.0001; 0.02 on HTP, with float16, and with activations of 16 bits; 0.2 with 8 bits; "
              "of --verify_nodes 0.1 with weights of 8 bits, and 0.5 with 4)"},
     {.name = "verify_nodes", .value = "first|all", .kind = CLI_WORD, .words = node_words,
-     OWN(compile_settings, verify_nodes), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+     COMPILE(verify_nodes), .key = CLI_KEY_NONE,
      .help = ".json, folders: build each graph again with every value as an output, run it once, "
              "and print the first node that differs, or all nodes"},
-    {.name = "cache", .value = "DIR", .kind = CLI_TEXT, OWN(compile_settings, cache),
-     .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+    {.name = "cache", .value = "DIR", .kind = CLI_TEXT, COMPILE(cache), .key = CLI_KEY_NONE,
      .help = "folder that keeps what was compiled. If graphs, weights, options, library and "
              "program are those of an entry, its files are copied; a damaged entry is compiled "
              "again. Weights are read for that, 0.6 GB each second"},
     {.name = "cache_limit", .value = "MIB", .kind = CLI_U64, .least = 1, .most = 1 << 30,
-     OWN(compile_settings, cache_limit), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+     COMPILE(cache_limit), .key = CLI_KEY_NONE,
      .help = "most that the entries of --cache may have, in MiB: those unused for longest are "
              "removed (default 10240)"},
-    {.name = "cache_list", .kind = CLI_FLAG, OWN(compile_settings, cache_list),
-     .verbs = VERB_COMPILE,
-     .key = CLI_KEY_NONE,
+    {.name = "cache_list", .kind = CLI_FLAG, COMPILE(cache_list), .key = CLI_KEY_NONE,
      .help = "list the entries of --cache, and compile nothing"},
-    {.name = "cache_clear", .kind = CLI_FLAG, OWN(compile_settings, cache_clear),
-     .verbs = VERB_COMPILE,
-     .key = CLI_KEY_NONE,
+    {.name = "cache_clear", .kind = CLI_FLAG, COMPILE(cache_clear), .key = CLI_KEY_NONE,
      .help = "remove the entries of --cache, and compile nothing"},
     {.name = "op_package", .value = "[ROLE=]PATH:PROVIDER[:TARGET]", .kind = CLI_LIST,
      FIELD(packages), .verbs = VERBS_OPEN | VERB_COMPILE, .key = CLI_KEY_NONE,
@@ -291,39 +268,38 @@ static const cli_option compile_options[] = {
              "function that it exports as its entry, and for HTP the target CPU (x86-64) or HTP. "
              "With several backends cpu=PATH... is for the role cpu, and PATH... for the first "
              "one. Repeat the option for several"},
-    {.name = "op_map", .value = "FILE", .kind = CLI_TEXT, OWN(compile_settings, op_map),
-     .verbs = VERB_COMPILE, .key = CLI_KEY_FILE,
+    {.name = "op_map", .value = "FILE", .kind = CLI_TEXT, COMPILE(op_map), .key = CLI_KEY_FILE,
      .help = ".json, folders: table of operators of graphs that become operators of op packages: "
              "{\"mylib.line.default\": {\"package\": \"my.package\", \"type\": \"LineOf\", "
              "\"inputs\": [0], \"params\": {\"slope\": {\"attr\": \"slope\", \"dtype\": "
              "\"float32\", \"default\": 1}}}}. inputs, attr and default may be left out. "
              "\"role\": \"npu\" makes it a row of one of the --backends"},
 
-    {.name = "calibrate", .value = "LIST", .kind = CLI_LIST, OWN(compile_settings, calibrate),
-     .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+    {.name = "calibrate", .value = "LIST", .kind = CLI_LIST, COMPILE(calibrate),
+     .key = CLI_KEY_NONE,
      .help = ".json, folders: quantize activations, with ranges that samples show. LIST is a "
              "text file with a line for each sample: the files of the inputs in their order, or "
              "as INPUT:=FILE; a file is .npy, .safetensors, or raw bytes of the input's type, and "
              "is found from the current folder. Name LIST once for all graphs, or once for each "
              "graph"},
-    {.name = "calibrate_so", .value = "FILE", .kind = CLI_TEXT, OWN(compile_settings, calibrate_so),
-     .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+    {.name = "calibrate_so", .value = "FILE", .kind = CLI_TEXT, COMPILE(calibrate_so),
+     .key = CLI_KEY_NONE,
      .help = ".json, folders: library that runs the samples (default: the one that compiles)"},
     {.name = "calibrate_method", .value = "minmax|percentile[:P]|mse", .kind = CLI_TEXT,
-     OWN(compile_settings, calibrate_method), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+     COMPILE(calibrate_method), .key = CLI_KEY_NONE,
      .help = ".json, folders: range of a tensor with --calibrate: all that samples show "
              "(default); without the highest and the lowest 100 - P percent of the values (P: "
              "99.99 if it is left out); or with the least square error. The last two run the "
              "samples twice"},
     {.name = "activation_bits", .value = "16|8", .kind = CLI_U32, .least = 8, .most = 16,
-     OWN(compile_settings, act_bits), .verbs = VERB_COMPILE,
+     COMPILE(act_bits),
      .help = ".json, folders: bits of activations with --calibrate (default 16)"},
-    {.name = "encodings", .value = "FILE", .kind = CLI_TEXT, OWN(compile_settings, encodings),
-     .verbs = VERB_COMPILE, .key = CLI_KEY_FILE,
+    {.name = "encodings", .value = "FILE", .kind = CLI_TEXT, COMPILE(encodings),
+     .key = CLI_KEY_FILE,
      .help = ".json: quantize activations, with scales and offsets from a file that AIMET wrote; "
              "with --calibrate, the tensors that it names get these, the others what samples show"},
-    {.name = "write_encodings", .value = "FILE", .kind = CLI_TEXT,
-     OWN(compile_settings, write_encodings), .verbs = VERB_COMPILE, .key = CLI_KEY_NONE,
+    {.name = "write_encodings", .value = "FILE", .kind = CLI_TEXT, COMPILE(write_encodings),
+     .key = CLI_KEY_NONE,
      .help = ".json, folders: write the scales and offsets of activations and weights, as AIMET "
              "does"}
 };

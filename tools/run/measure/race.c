@@ -335,49 +335,44 @@ static void bench_samples(tool *t)
     free_heat(&h);
 }
 
+/* An option of this verb alone. */
+#define BENCH(member) OWN(bench_settings, member), .verbs = VERB_BENCH
+
 static const cli_option bench_options[] = {
     {.name = "num_inferences", .value = "N", .kind = CLI_U32, .least = 1, .most = 10000000,
-     OWN(bench_settings, calls), .verbs = VERB_BENCH,
+     BENCH(calls),
      .help = "calls of each pipeline and thread that count (default 100)"},
     {.name = "duration", .value = "SECONDS", .kind = CLI_REAL, .bottom = 0, .top = 1e6, .above = 1,
-     OWN(bench_settings, duration), .verbs = VERB_BENCH,
+     BENCH(duration),
      .help = "measure each pipeline so long, instead of --num_inferences; with two models: stop "
              "then even if the result is not precise (default 60)"},
-    {.name = "warmup", .value = "N", .kind = CLI_U32, .most = 1000000, OWN(bench_settings, warmups),
-     .verbs = VERB_BENCH,
+    {.name = "warmup", .value = "N", .kind = CLI_U32, .most = 1000000, BENCH(warmups),
      .help = "calls after the first one that do not count (default 3). The first call is shown "
              "alone"},
-    {.name = "rate", .value = "N", .kind = CLI_REAL, .bottom = 0.01, .top = 1e6,
-     OWN(bench_settings, rate), .verbs = VERB_BENCH,
+    {.name = "rate", .value = "N", .kind = CLI_REAL, .bottom = 0.01, .top = 1e6, BENCH(rate),
      .help = "start at most N calls in a second and thread, as an app with a camera does; sleep "
              "in between (default: one call after the other)"},
-    {.name = "threads", .value = "N", .kind = CLI_U32, .least = 1, .most = 64,
-     OWN(bench_settings, threads), .verbs = VERB_BENCH,
+    {.name = "threads", .value = "N", .kind = CLI_U32, .least = 1, .most = 64, BENCH(threads),
      .help = "threads that execute at a time, each with a backend and a model of its own "
              "(default 1)"},
-    {.name = "rounds", .value = "N", .kind = CLI_U32, .least = 1, .most = 2000,
-     OWN(bench_settings, rounds), .verbs = VERB_BENCH,
+    {.name = "rounds", .value = "N", .kind = CLI_U32, .least = 1, .most = 2000, BENCH(rounds),
      .help = "with two models: measure so many rounds (default: until the interval is half as "
              "wide as the threshold on each side)"},
-    {.name = "starts", .value = "N", .kind = CLI_U32, .least = 1, .most = 100,
-     OWN(bench_settings, sittings), .verbs = VERB_BENCH,
+    {.name = "starts", .value = "N", .kind = CLI_U32, .least = 1, .most = 100, BENCH(sittings),
      .help = "with two models: start both sides anew at least so often, because where code and "
              "data lie in memory changes times (default 3)"},
-    {.name = "threshold", .value = "PERCENT", .kind = CLI_REAL, .bottom = 0, .top = 100,
-     .above = 1, OWN(bench_settings, least), .verbs = VERB_BENCH,
+    {.name = "threshold", .value = "PERCENT", .kind = CLI_REAL, .bottom = 0, .top = 100, .above = 1,
+     BENCH(least),
      .help = "with two models: the least difference that counts (default 2)"},
-    {.name = "other_env", .value = "NAME=VALUE", .kind = CLI_LIST, OWN(bench_settings, other_env),
-     .verbs = VERB_BENCH,
+    {.name = "other_env", .value = "NAME=VALUE", .kind = CLI_LIST, BENCH(other_env),
      .help = "environment of side B alone, such as ADSP_LIBRARY_PATH; repeat the option for "
              "several"},
-    {.name = "samples", .value = "FILE", .kind = CLI_LIST, OWN(bench_settings, samples),
-     .verbs = VERB_BENCH,
+    {.name = "samples", .value = "FILE", .kind = CLI_LIST, BENCH(samples),
      .help = "run nothing: sum up the times in a text, one number of nanoseconds on each line; "
              "two files are the rounds of side A and side B"},
     {.name = "json", .kind = CLI_FLAG, FIELD(json), .verbs = VERB_BENCH,
      .help = "print the result as JSON instead of tables"},
-    {.name = "csv", .value = "FILE", .kind = CLI_TEXT, OWN(bench_settings, csv),
-     .verbs = VERB_BENCH,
+    {.name = "csv", .value = "FILE", .kind = CLI_TEXT, BENCH(csv),
      .help = "write the result as CSV; - for standard output, which then holds nothing else"}
 };
 

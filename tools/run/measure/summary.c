@@ -245,6 +245,9 @@ int run_profile(tool *t)
     return STATUS_OK;
 }
 
+/* An option of this verb alone. */
+#define PROFILE(member) OWN(profile_settings, member), .verbs = VERB_PROFILE
+
 static const cli_option profile_options[] = {
     {.name = "profiling_level", .value = "basic|detailed|optrace", .kind = CLI_WORD,
      .words = level_words, OWN(profile_settings, level), .verbs = VERB_PROFILE | VERB_REPORT,
@@ -254,18 +257,15 @@ static const cli_option profile_options[] = {
      OWN(profile_settings, inferences), .verbs = VERB_PROFILE | VERB_REPORT,
      .help = "inferences that are measured, after a first one that is not (default 10). Times are "
              "the mean of the faster half"},
-    {.name = "against", .value = "FILE", .kind = CLI_TEXT, OWN(profile_settings, against),
-     .verbs = VERB_PROFILE,
+    {.name = "against", .value = "FILE", .kind = CLI_TEXT, PROFILE(against),
      .help = "compare with an earlier profile, which --save or --json wrote"},
-    {.name = "save", .value = "FILE", .kind = CLI_TEXT, OWN(profile_settings, save),
-     .verbs = VERB_PROFILE, .help = "write the profile as JSON, to compare others with it"},
-    {.name = "top", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000000,
-     OWN(profile_settings, top), .verbs = VERB_PROFILE,
+    {.name = "save", .value = "FILE", .kind = CLI_TEXT, PROFILE(save),
+     .help = "write the profile as JSON, to compare others with it"},
+    {.name = "top", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000000, PROFILE(top),
      .help = "most lines of each table (default 15)"},
     {.name = "json", .kind = CLI_FLAG, FIELD(json), .verbs = VERB_PROFILE,
      .help = "print the profile, or the differences, as JSON instead of tables"},
-    {.name = "svg", .value = "FILE", .kind = CLI_TEXT, OWN(profile_settings, svg),
-     .verbs = VERB_PROFILE,
+    {.name = "svg", .value = "FILE", .kind = CLI_TEXT, PROFILE(svg),
      .help = "draw the costs as a picture for a browser: pipelines, below them their steps and "
              "nodes, as wide as their times; - for standard output"}
 };
