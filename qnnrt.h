@@ -2334,31 +2334,32 @@ QNNRT_API qnnrt_result qnnrt_error_clear(qnnrt_error *err)
     return QNNRT_OK;
 }
 
-#define qnnrt__fail qnnrt_error_set
+#define QNNRT__FAIL qnnrt_error_set
 
 static qnnrt_result qnnrt__fail_memory(qnnrt_error *err, const char *what)
 {
-    return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for %s", what);
+    return QNNRT__FAIL(err, QNNRT_E_MEMORY, "out of memory for %s", what);
 }
 
 /* Fail because a file cannot be read, for the reason `why`. missing: the path does not exist. */
 static qnnrt_result qnnrt__fail_file(qnnrt_error *err, const char *path, const char *why,
                                      int missing)
 {
-    return qnnrt__fail(err, missing ? QNNRT_E_NOT_FOUND : QNNRT_E_IO, "cannot read %s: %s", path,
+    return QNNRT__FAIL(err, missing ? QNNRT_E_NOT_FOUND : QNNRT_E_IO, "cannot read %s: %s", path,
                        why);
 }
 
 /* The first hint stays, because it comes from the function that knows most:
 
-       return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "%s is empty", path),
+       return QNNRT__HINT(err, QNNRT__FAIL(err, QNNRT_E_IO, "%s is empty", path),
                           "Copy the file again."); */
 #ifndef QNNRT_NO_ERROR_TEXT
-#define qnnrt__hint qnnrt_error_hint
+#define QNNRT__HINT qnnrt_error_hint
 #else       /* calls are inlined, and the texts vanish */
-static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char *format, ...)
+#define QNNRT__HINT qnnrt__hint_none
+static qnnrt_result qnnrt__hint_none(qnnrt_error *err, qnnrt_result code, const char *format, ...)
     QNNRT__PRINTF(3, 4);
-static qnnrt_result qnnrt__hint(qnnrt_error *err, qnnrt_result code, const char *format, ...)
+static qnnrt_result qnnrt__hint_none(qnnrt_error *err, qnnrt_result code, const char *format, ...)
 {
     (void)err;
     (void)format;
@@ -2376,7 +2377,7 @@ static qnnrt_result qnnrt__err_begin(const char *call, const char *what, const v
     qnnrt_error_clear(err);
     if (out != NULL) memset(out, 0, sizeof(void *));
     if (from != NULL && out != NULL) return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_ARG, "%s: %s is NULL", call, out == NULL ? "out" : what);
+    return QNNRT__FAIL(err, QNNRT_E_ARG, "%s: %s is NULL", call, out == NULL ? "out" : what);
 }
 
 /* Set the general hint of a result where there is none yet. Return the result. */
@@ -2394,7 +2395,7 @@ static qnnrt_result qnnrt__hint_general(qnnrt_error *err, qnnrt_result result)
     };
     size_t i;
     for (i = 0; i < sizeof(hints) / sizeof(hints[0]); ++i)
-        if (hints[i].result == result) qnnrt__hint(err, result, "%s", hints[i].hint);
+        if (hints[i].result == result) QNNRT__HINT(err, result, "%s", hints[i].hint);
     return result;
 }
 
@@ -2465,7 +2466,7 @@ QNNRT_API qnnrt_result qnnrt_file_read(const char *path, void *data, size_t room
     qnnrt_error_clear(err);
     if (bytes != NULL) *bytes = 0;
     if (path == NULL || bytes == NULL || (data == NULL && room > 0))
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_file_read: path, bytes or data is NULL");
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "qnnrt_file_read: path, bytes or data is NULL");
     why = qnnrt__os_file_head(path, data, room, bytes, &missing);
     return why == NULL ? QNNRT_OK : qnnrt__fail_file(err, path, why, missing);
 }
@@ -2479,7 +2480,7 @@ QNNRT_API qnnrt_result qnnrt_file_open(const char *path, int *fd, uint64_t *byte
     if (fd != NULL) *fd = -1;
     if (bytes != NULL) *bytes = 0;
     if (path == NULL || fd == NULL || bytes == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_file_open: path, fd or bytes is NULL");
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "qnnrt_file_open: path, fd or bytes is NULL");
     why = qnnrt__os_file_open(path, &file);
     if (why != NULL) {
         const int missing = file.missing;
@@ -2792,20 +2793,20 @@ static qnnrt_result qnnrt__share_rpcmem(void *user, const qnnrt_backend *backend
     qnnrt_result result;
     (void)backend;
     if (strchr(path, '/') == NULL && qnnrt__os_search_is_unsafe())
-        return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s is not searched, because LD_LIBRARY_PATH names"
+        return QNNRT__FAIL(err, QNNRT_E_LIBRARY, "%s is not searched, because LD_LIBRARY_PATH names"
                            " the current folder", path);
     library = qnnrt__os_library_open(path, &why);
     if (library == NULL)
-        return qnnrt__fail(err, QNNRT_E_LIBRARY, "cannot open %s: %s", path, why);
+        return QNNRT__FAIL(err, QNNRT_E_LIBRARY, "cannot open %s: %s", path, why);
     qnnrt__share_symbol(library, "rpcmem_alloc2", (void *)&alloc2);
     if (!qnnrt__share_symbol(library, "rpcmem_alloc", (void *)&alloc) && alloc2 == NULL)
         lacks = "rpcmem_alloc";
     if (!qnnrt__share_symbol(library, "rpcmem_free", (void *)&give_back)) lacks = "rpcmem_free";
     if (!qnnrt__share_symbol(library, "rpcmem_to_fd", (void *)&to_fd)) lacks = "rpcmem_to_fd";
     if (lacks != NULL)
-        result = qnnrt__fail(err, QNNRT_E_LIBRARY, "%s has no function %s", path, lacks);
+        result = QNNRT__FAIL(err, QNNRT_E_LIBRARY, "%s has no function %s", path, lacks);
     else if (alloc2 == NULL && bytes > INT32_MAX)
-        result = qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no rpcmem_alloc2, and rpcmem_alloc"
+        result = QNNRT__FAIL(err, QNNRT_E_UNSUPPORTED, "%s has no rpcmem_alloc2, and rpcmem_alloc"
                              " takes at most 2147483647 bytes; %llu are needed", path, bytes);
     else {
         block->own = library;
@@ -2814,9 +2815,9 @@ static qnnrt_result qnnrt__share_rpcmem(void *user, const qnnrt_backend *backend
         if (block->data != NULL) block->fd = to_fd(block->data);
         if (block->fd >= 0) return QNNRT_OK;
         result = block->data != NULL
-            ? qnnrt__fail(err, QNNRT_E_BACKEND, "rpcmem_to_fd of %s gave %d for %llu bytes", path,
+            ? QNNRT__FAIL(err, QNNRT_E_BACKEND, "rpcmem_to_fd of %s gave %d for %llu bytes", path,
                           block->fd, bytes)
-            : qnnrt__fail(err, QNNRT_E_MEMORY, "%s of %s gave no memory for %llu bytes",
+            : QNNRT__FAIL(err, QNNRT_E_MEMORY, "%s of %s gave no memory for %llu bytes",
                           alloc2 != NULL ? "rpcmem_alloc2" : "rpcmem_alloc", path, bytes);
         if (block->data != NULL) give_back(block->data);
     }
@@ -2839,10 +2840,10 @@ static qnnrt_result qnnrt__share_open(qnnrt__share *share, const qnnrt_mem_provi
     share->provider = *provider;
     share->provider.name = name;
     if (provider->alloc == NULL || provider->free == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "memory of kind \"provider\" needs provider.alloc and"
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "memory of kind \"provider\" needs provider.alloc and"
                            " provider.free");
     if (!qnnrt__size_add(bytes == 0 ? 1 : bytes, slack, &need) || need > SIZE_MAX / 2)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "memory does not fit into the address space");
+        return QNNRT__FAIL(err, QNNRT_E_LIMIT, "memory does not fit into the address space");
     block->bytes = (size_t)need;
     block->align = (size_t)align;
     block->fd = -1;
@@ -2852,15 +2853,15 @@ static qnnrt_result qnnrt__share_open(qnnrt__share *share, const qnnrt_mem_provi
         return result;
     }
     if (block->data == NULL)
-        return qnnrt__fail(err, QNNRT_E_MEMORY, "\"%.100s\" gave no memory for %llu bytes", name,
+        return QNNRT__FAIL(err, QNNRT_E_MEMORY, "\"%.100s\" gave no memory for %llu bytes", name,
                            (unsigned long long)need);
     lead = (~(uint64_t)(uintptr_t)block->data + 1) & (align - 1);
     share->data = (unsigned char *)block->data + (size_t)lead;
     if (block->fd < 0)
-        result = qnnrt__fail(err, QNNRT_E_BACKEND, "\"%.100s\" gave file descriptor %d for %llu"
+        result = QNNRT__FAIL(err, QNNRT_E_BACKEND, "\"%.100s\" gave file descriptor %d for %llu"
                              " bytes", name, block->fd, (unsigned long long)need);
     else if (lead > slack || !qnnrt__size_add(block->fd_offset, need, &end))
-        result = qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "the memory of \"%.100s\" is at an address"
+        result = QNNRT__FAIL(err, QNNRT_E_UNSUPPORTED, "the memory of \"%.100s\" is at an address"
                              " that is not aligned to %llu", name, (unsigned long long)align);
     if (result != QNNRT_OK) {
         qnnrt__share_close(share);
@@ -2952,11 +2953,11 @@ static qnnrt_result qnnrt__codes_explain(qnnrt_error *err, const char *call, uin
     if (vendor_code > 0xFFFF)
         qnnrt_error_add(err, ", in full 0x%llx", (unsigned long long)vendor_code);
     if (known != NULL && err->cause == NULL) err->cause = known->cause;
-    if (known != NULL) qnnrt__hint(err, QNNRT_E_BACKEND, "%s", known->fix);
+    if (known != NULL) QNNRT__HINT(err, QNNRT_E_BACKEND, "%s", known->fix);
     qnnrt__log_report(log_slot, mark, err);
     if (vendor_code == 0)       /* success without a result is a mistake of the library */
-        return qnnrt__hint(err, QNNRT_E_BACKEND, "Use another release of the library.");
-    return qnnrt__hint(err, QNNRT_E_BACKEND, "Set log_level to 5 (debug) and the log hook to see"
+        return QNNRT__HINT(err, QNNRT_E_BACKEND, "Use another release of the library.");
+    return QNNRT__HINT(err, QNNRT_E_BACKEND, "Set log_level to 5 (debug) and the log hook to see"
                        " all that the library logs.");
 }
 
@@ -3890,11 +3891,11 @@ QNNRT_API qnnrt_result qnnrt_values_convert(const qnnrt_tensor_info *from, const
     *lost = 0;
     if (result == QNNRT_OK) result = qnnrt__quant_open(wrong = to, 0, &other, &why);
     if (result != QNNRT_OK)
-        return qnnrt__fail(err, result, "tensor \"%.200s\": %s",
+        return QNNRT__FAIL(err, result, "tensor \"%.200s\": %s",
                            wrong->name != NULL ? wrong->name : "", why);
     if (!qnnrt__size_within(begin, count, one.total) ||
         !qnnrt__size_within(begin, count, other.total))
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_values_convert: the elements do not lie within"
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "qnnrt_values_convert: the elements do not lie within"
                            " both tensors");
     other.finite = 1;
     *lost = qnnrt__quant_convert(&one, src, &other, dst, (size_t)begin, count);
@@ -4777,19 +4778,19 @@ static void qnnrt__library_explain(const char *path, qnnrt_error *err)
     uint64_t bytes;
     int missing, machine;
     if (qnnrt__os_file_head(path, head, sizeof(head), &bytes, &missing) != NULL) {
-        qnnrt__hint(err, QNNRT_E_LIBRARY, "Check the path.");
+        QNNRT__HINT(err, QNNRT_E_LIBRARY, "Check the path.");
         return;
     }
     machine = head[18] | head[19] << 8;
     if (bytes < sizeof(head) || memcmp(head, "\177ELF", 4) != 0 || machine == 0)
-        qnnrt__hint(err, QNNRT_E_LIBRARY, "Give the path of a library; this file is not one.");
+        QNNRT__HINT(err, QNNRT_E_LIBRARY, "Give the path of a library; this file is not one.");
     else if (machine != own) {
         qnnrt_error_add(err, "\n  likely cause: the library is for another architecture (ELF"
                         " machine %d, this program is %d; 62 is x86-64, 183 aarch64)",
                         machine, own);
-        qnnrt__hint(err, QNNRT_E_LIBRARY, "Take the library that was built for this machine.");
+        QNNRT__HINT(err, QNNRT_E_LIBRARY, "Take the library that was built for this machine.");
     } else
-        qnnrt__hint(err, QNNRT_E_LIBRARY, "Run ldd on the file to see which library it needs and"
+        QNNRT__HINT(err, QNNRT_E_LIBRARY, "Run ldd on the file to see which library it needs and"
                     " does not find, and keep the folders of its release together.");
 }
 
@@ -4830,11 +4831,11 @@ static qnnrt_result qnnrt__library_find(const char *name, const char *beside,
     if (strchr(name, '/') != NULL) {
         *library = qnnrt__os_library_open(name, &why);
         if (*library != NULL) return QNNRT_OK;
-        qnnrt__fail(err, QNNRT_E_LIBRARY, "cannot open the library %s: %s", name, why);
+        QNNRT__FAIL(err, QNNRT_E_LIBRARY, "cannot open the library %s: %s", name, why);
         qnnrt__library_explain(name, err);
         return QNNRT_E_LIBRARY;
     }
-    qnnrt__fail(err, QNNRT_E_LIBRARY, "cannot find the library %s. Tried:", name);
+    QNNRT__FAIL(err, QNNRT_E_LIBRARY, "cannot find the library %s. Tried:", name);
     for (place = 0; place < QNNRT__LIBRARY_PLACES && *library == NULL; ++place) {
         const int system = place == QNNRT__LIBRARY_SYSTEM;
         if (!qnnrt__library_place(place, name, beside, at) || strcmp(at, tried) == 0) continue;
@@ -4849,7 +4850,7 @@ static qnnrt_result qnnrt__library_find(const char *name, const char *beside,
             qnnrt_error_add(err, "\n  %s%s", system ? "the system's search: " : "", why);
     }
     if (*library == NULL)
-        return qnnrt__hint(err, QNNRT_E_LIBRARY,
+        return QNNRT__HINT(err, QNNRT_E_LIBRARY,
                            "Give the path with a slash in it, such as ./%.200s: the current folder"
                            " is not searched.", name);
     qnnrt_error_clear(err);
@@ -4884,12 +4885,12 @@ static qnnrt_result qnnrt__library_choose(void *library, const char *path,
     qnnrt__abi_code code;
     void *symbol = qnnrt__os_library_symbol(library, wanted->symbol);
     if (symbol == NULL)
-        return qnnrt__fail(err, QNNRT_E_LIBRARY, "%s: no symbol %s: %s", path, wanted->symbol,
+        return QNNRT__FAIL(err, QNNRT_E_LIBRARY, "%s: no symbol %s: %s", path, wanted->symbol,
                            wanted->missing);
     memcpy((void *)&get, (const void *)&symbol, sizeof(get));
     code = get(&list, &count);
     if (code != 0) {
-        qnnrt__fail(err, QNNRT_E_BACKEND, "%s", path);
+        QNNRT__FAIL(err, QNNRT_E_BACKEND, "%s", path);
         return qnnrt__codes_explain(err, wanted->symbol, code, -1, 0);
     }
     for (i = 0; list != NULL && i < count; ++i)
@@ -4903,20 +4904,20 @@ static qnnrt_result qnnrt__library_choose(void *library, const char *path,
             return QNNRT_OK;
         }
     if (list == NULL || count == 0 || list[0] == NULL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_LIBRARY, "%s offers no provider", path),
+        return QNNRT__HINT(err, QNNRT__FAIL(err, QNNRT_E_LIBRARY, "%s offers no provider", path),
                            "Use a complete library of one release.");
-    qnnrt__fail(err, QNNRT_E_VERSION,
+    QNNRT__FAIL(err, QNNRT_E_VERSION,
                 "%s speaks %s %u.%u; %u.%u or a newer %u.x is needed (QAIRT 2.30 or newer)", path,
                 wanted->name, (unsigned)list[0]->version.major, (unsigned)list[0]->version.minor,
                 (unsigned)wanted->major, (unsigned)wanted->minor, (unsigned)wanted->major);
-    return qnnrt__hint(err, QNNRT_E_VERSION, "Ship the libraries of QAIRT 2.30 or newer.");
+    return QNNRT__HINT(err, QNNRT_E_VERSION, "Ship the libraries of QAIRT 2.30 or newer.");
 }
 
 /* Return the code for a provider whose table lacks a slot. */
 static qnnrt_result qnnrt__library_lacks(const char *path, const char *slots, qnnrt_error *err)
 {
-    return qnnrt__hint(err,
-                       qnnrt__fail(err, QNNRT_E_LIBRARY, "%s: its table lacks %s", path, slots),
+    return QNNRT__HINT(err,
+                       QNNRT__FAIL(err, QNNRT_E_LIBRARY, "%s: its table lacks %s", path, slots),
                        "Use a complete library of one release.");
 }
 
@@ -4976,7 +4977,7 @@ static qnnrt_result qnnrt__table_fail(qnnrt__table *table, qnnrt_result code, co
                                       ...)
 {
     va_list args;
-    qnnrt__fail(table->err, code, "%s: ", table->file);
+    QNNRT__FAIL(table->err, code, "%s: ", table->file);
     if (table->graph != NULL) qnnrt_error_add(table->err, "graph \"%.200s\": ", table->graph);
     va_start(args, format);
     qnnrt__err_vadd(table->err, format, args);
@@ -5426,7 +5427,7 @@ static qnnrt_result qnnrt__compare_differs(const qnnrt__compare_sides *sides, co
     qnnrt__table_fail(sides->table, QNNRT_E_MISMATCH, "%s is %.500s in %s and %.500s in %s", what,
                       in_one, sides->one, in_other, sides->other);
     qnnrt_error_add(err, "\n  likely cause: one of the two is from another build of the model");
-    return qnnrt__hint(err, QNNRT_E_MISMATCH, "Make the JSON again from this binary (qnnrt-run"
+    return QNNRT__HINT(err, QNNRT_E_MISMATCH, "Make the JSON again from this binary (qnnrt-run"
                        " inspect --json_file), or remove it.");
 }
 
@@ -5804,9 +5805,9 @@ static qnnrt_result qnnrt__system_open(const char *path, const char *beside, int
     qnnrt_result result = QNNRT_OK;
     memset(system, 0, sizeof(*system));
     if (name[0] == '\0')
-        return qnnrt__fail(err, QNNRT_E_ARG, "the path of the system library is empty");
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "the path of the system library is empty");
 #if !QNNRT__CAN_CALL
-    return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+    return QNNRT__FAIL(err, QNNRT_E_UNSUPPORTED,
                        "QNN libraries need a 64-bit little-endian program");
 #endif
     if (folder && own == QNNRT__SYSTEM_OWN_SECOND &&
@@ -6845,9 +6846,9 @@ static void qnnrt__backend_list(qnnrt_backend *b, qnnrt__backend_hook **at,
 static qnnrt_result qnnrt__backend_hooks(const qnnrt_hooks *hooks, qnnrt_error *err)
 {
     if ((hooks->alloc == NULL) != (hooks->free == NULL))
-        return qnnrt__fail(err, QNNRT_E_ARG, "hooks.alloc and hooks.free: set both or neither");
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "hooks.alloc and hooks.free: set both or neither");
     if ((hooks->lock == NULL) != (hooks->unlock == NULL))
-        return qnnrt__fail(err, QNNRT_E_ARG, "hooks.lock and hooks.unlock: set both or neither");
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "hooks.lock and hooks.unlock: set both or neither");
     return QNNRT_OK;
 }
 
@@ -6923,7 +6924,7 @@ static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, 
     qnnrt__abi_code code = b->calls->backend_create(b->log, NULL, &b->backend);
     if (code != 0 || b->backend == NULL) {
         b->backend = NULL;
-        qnnrt__fail(err, QNNRT_E_BACKEND, "cannot start the backend of %s", b->path);
+        QNNRT__FAIL(err, QNNRT_E_BACKEND, "cannot start the backend of %s", b->path);
         return qnnrt__codes_explain(err, "backendCreate", code, b->log_slot, b->mark);
     }
     if (soc_model != 0 && b->provider->backend_id == QNNRT__ABI_BACKEND_HTP) {
@@ -6936,7 +6937,7 @@ static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, 
     if ((code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) { b->device = NULL; return QNNRT_OK; }
     if (code != 0 || b->device == NULL) {
         b->device = NULL;
-        qnnrt__fail(err, QNNRT_E_BACKEND, "cannot create a device on %s", b->path);
+        QNNRT__FAIL(err, QNNRT_E_BACKEND, "cannot create a device on %s", b->path);
         if (soc_model != 0)
             qnnrt_error_add(err, " with soc_model %u (the library may not know this chip; with 0 it"
                             " chooses one)", (unsigned)soc_model);
@@ -6949,7 +6950,7 @@ static qnnrt_result qnnrt__backend_create(qnnrt_backend *b, uint32_t soc_model, 
 /* Refuse a call on a backend or a context, of this name, that is not created again yet. */
 static qnnrt_result qnnrt__backend_lost(const char *name, qnnrt_error *err)
 {
-    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was lost when the DSP restarted",
+    return QNNRT__HINT(err, QNNRT__FAIL(err, QNNRT_E_STATE, "%s was lost when the DSP restarted",
                                         name), "Call qnnrt_model_recover() of qnnrt_device.h.");
 }
 
@@ -7024,15 +7025,15 @@ static qnnrt_result qnnrt__backend_new(const qnnrt_backend_desc *desc, qnnrt_bac
     const qnnrt_result result = qnnrt__backend_hooks(&desc->hooks, err);
     if (result != QNNRT_OK) return result;
     if ((int)desc->log_level < QNNRT_LOG_ERROR || (int)desc->log_level > QNNRT_LOG_DEBUG)
-        return qnnrt__fail(err, QNNRT_E_ARG, "log_level is %d, expected 0 to 5",
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "log_level is %d, expected 0 to 5",
                            (int)desc->log_level);
     if ((unsigned)desc->power > (unsigned)QNNRT_POWER_LOW_POWER_SAVER)
-        return qnnrt__fail(err, QNNRT_E_ARG, "power is %d, expected 0 to %d", (int)desc->power,
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "power is %d, expected 0 to %d", (int)desc->power,
                            (int)QNNRT_POWER_LOW_POWER_SAVER);
     if (desc->path[0] == '\0')
-        return qnnrt__fail(err, QNNRT_E_ARG, "the path of the backend library is empty");
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "the path of the backend library is empty");
     if (!QNNRT__CAN_CALL)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+        return QNNRT__FAIL(err, QNNRT_E_UNSUPPORTED,
                            "QNN libraries need a 64-bit little-endian program");
     b = (qnnrt_backend *)qnnrt__mem_alloc(&desc->hooks, sizeof(*b));
     if (b == NULL) return qnnrt__fail_memory(err, "a backend");
@@ -7383,7 +7384,7 @@ static void qnnrt__context_explain(const char *file, const unsigned char *data, 
                           context ? " of this library" : "", kind->text);
         err->cause = context ? "it was made for another library" : "the file is of another kind";
         err->hint[0] = '\0';
-        qnnrt__hint(err, err->code, "%s", kind->cure);
+        QNNRT__HINT(err, err->code, "%s", kind->cure);
     } else if (bytes >= 40) {
         memcpy(&offset, data + 24, 8);
         memcpy(&size, data + 32, 8);
@@ -7407,7 +7408,7 @@ static qnnrt_result qnnrt__context_skip_head(qnnrt__context *context, qnnrt_erro
     if (memcmp(context->binary, magic, sizeof(magic)) != 0) return QNNRT_OK;
     memcpy(&size, context->binary + 12, 8);
     if (size > after || size < QNNRT__CONTEXT_LEAST)
-        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: its ExecuTorch header declares %llu bytes;"
+        return QNNRT__FAIL(err, QNNRT_E_FORMAT, "%s: its ExecuTorch header declares %llu bytes;"
                            " a context binary has at least %d, and %llu follow",
                            context->info->file, (unsigned long long)size, QNNRT__CONTEXT_LEAST,
                            (unsigned long long)after);
@@ -7446,9 +7447,9 @@ static qnnrt_result qnnrt__context_accept(qnnrt__context *context, const qnnrt__
                                ? qnnrt__context_fingerprint(context->binary, bytes) : 0;
     qnnrt_result result = QNNRT_OK;
     if (info->fingerprint != 0 && (bytes != info->file_bytes || found != info->fingerprint))
-        return qnnrt__hint(
+        return QNNRT__HINT(
             err,
-            qnnrt__fail(err, QNNRT_E_IO,
+            QNNRT__FAIL(err, QNNRT_E_IO,
                         "%s was replaced after the model was opened: it had %llu bytes with"
                         " fingerprint %016llx, and has %llu with %016llx", info->file,
                         (unsigned long long)info->file_bytes, (unsigned long long)info->fingerprint,
@@ -7458,7 +7459,7 @@ static qnnrt_result qnnrt__context_accept(qnnrt__context *context, const qnnrt__
     info->fingerprint = found;
     if (bytes < QNNRT__CONTEXT_LEAST) {
         const qnnrt__context_kind *kind = qnnrt__context_look(context->binary, bytes);
-        qnnrt__fail(err, QNNRT_E_FORMAT, "%s has %llu bytes; a context binary has at least %d",
+        QNNRT__FAIL(err, QNNRT_E_FORMAT, "%s has %llu bytes; a context binary has at least %d",
                     info->file, (unsigned long long)bytes, QNNRT__CONTEXT_LEAST);
         if (kind != NULL) qnnrt_error_add(err, "\n  it looks like %s", kind->text);
         return QNNRT_E_FORMAT;
@@ -7481,12 +7482,12 @@ static qnnrt_result qnnrt__context_load(qnnrt__context *context, const qnnrt__co
         context->bytes = context->file.bytes;
     }
     if (why == NULL && context->bytes > ways->limits->file_bytes)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.file_bytes",
+        return QNNRT__FAIL(err, QNNRT_E_LIMIT, "%s has %llu bytes, more than limits.file_bytes",
                            context->info->file, (unsigned long long)context->bytes);
     if (context->from.data == NULL && why == NULL && context->bytes > 0) {
         if (ways->read) context->owned = qnnrt__mem_raw(ways->hooks, context->bytes);
         if (ways->read && context->owned == NULL)
-            return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of %s",
+            return QNNRT__FAIL(err, QNNRT_E_MEMORY, "out of memory for the %llu bytes of %s",
                                (unsigned long long)context->bytes, context->from.path);
         why = ways->read ? qnnrt__os_file_read(&context->file, context->owned, context->bytes)
                          : qnnrt__os_file_map(&context->file);
@@ -7500,7 +7501,7 @@ static qnnrt_result qnnrt__context_load(qnnrt__context *context, const qnnrt__co
 static qnnrt_result qnnrt__context_unchanged(const qnnrt__context *context, qnnrt_error *err)
 {
     if (!qnnrt__os_file_changed(&context->file)) return QNNRT_OK;
-    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_IO, "%s changed while it was loaded",
+    return QNNRT__HINT(err, QNNRT__FAIL(err, QNNRT_E_IO, "%s changed while it was loaded",
                                         context->info->file),
                        "Replace files by rename, or set desc.read.");
 }
@@ -7535,7 +7536,7 @@ static qnnrt_result qnnrt__context_check(const qnnrt__context *context, qnnrt_er
     const char *graph = qnnrt__htp_shares_weights(info);
     if (info->backend_id != 0 && b->info.id != 0 && info->backend_id != b->info.id &&
         b->info.id != QNNRT__ABI_BACKEND_SAVER)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_MISMATCH, "%s was compiled for backend %u,"
+        return QNNRT__HINT(err, QNNRT__FAIL(err, QNNRT_E_MISMATCH, "%s was compiled for backend %u,"
                                             " and %s is backend %u (3 CPU, 4 GPU, 6 HTP, 5391686"
                                             " Ref)", info->file, (unsigned)info->backend_id,
                                             b->path, (unsigned)b->info.id),
@@ -7543,18 +7544,18 @@ static qnnrt_result qnnrt__context_check(const qnnrt__context *context, qnnrt_er
     if (((uint64_t)info->core_api.major << 32 | info->core_api.minor) >
             ((uint64_t)b->info.core_api.major << 32 | b->info.core_api.minor) ||
         (release != 0 && qnnrt__context_release(info->build_id) > release)) {
-        qnnrt__fail(err, QNNRT_E_VERSION,
+        QNNRT__FAIL(err, QNNRT_E_VERSION,
                     "%s was made by release %s (core interface %u.%u), newer than the library"
                     " %s, %s (core interface %u.%u)",
                     info->file, qnnrt__context_named(info->build_id),
                     (unsigned)info->core_api.major, (unsigned)info->core_api.minor, b->path,
                     qnnrt__context_named(b->build_id), (unsigned)b->info.core_api.major,
                     (unsigned)b->info.core_api.minor);
-        return qnnrt__hint(err, QNNRT_E_VERSION, "Ship the libraries of its release or newer, or"
+        return QNNRT__HINT(err, QNNRT_E_VERSION, "Ship the libraries of its release or newer, or"
                            " compile it with the older release.");
     }
     if (graph == NULL || b->info.id != QNNRT__ABI_BACKEND_HTP) return QNNRT_OK;
-    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s: graph \"%.200s\" shares its"
+    return QNNRT__HINT(err, QNNRT__FAIL(err, QNNRT_E_UNSUPPORTED, "%s: graph \"%.200s\" shares its"
                                         " weights with other graphs, and the x86-64 emulator cannot"
                                         " load that (releases 2.50 and 2.51 crash when asked)",
                                         info->file, graph),
@@ -7572,7 +7573,7 @@ static qnnrt_result qnnrt__context_fetch(qnnrt__context *context, uint32_t mark,
             b->calls->graph_retrieve(context->info->handle, name, &context->graphs[i]);
         if (code == 0 && context->graphs[i] != NULL) continue;
         context->graphs[i] = NULL;
-        qnnrt__fail(err, QNNRT_E_BACKEND, "%s: the metadata lists graph \"%.200s\", but the library"
+        QNNRT__FAIL(err, QNNRT_E_BACKEND, "%s: the metadata lists graph \"%.200s\", but the library"
                     " does not return it", context->info->file, name);
         return qnnrt__codes_explain(err, "graphRetrieve", code, b->log_slot, mark);
     }
@@ -7601,7 +7602,7 @@ static qnnrt_result qnnrt__context_create(qnnrt__context *context, size_t at,
         creation.created = code == 0 && context->info->handle != NULL;
         if (!creation.created) {
             context->info->handle = NULL;     /* after a failure it may hold anything */
-            qnnrt__fail(err, QNNRT_E_BACKEND, "%s: %s cannot load it", context->info->file,
+            QNNRT__FAIL(err, QNNRT_E_BACKEND, "%s: %s cannot load it", context->info->file,
                         b->path);
             result = qnnrt__codes_explain(err, "contextCreateFromBinary", code, b->log_slot, mark);
         }
@@ -7863,7 +7864,7 @@ static qnnrt_result qnnrt__resident_missing(const qnnrt *model, size_t at, qnnrt
 {
     const char *file = model->infos[at].file;
     if (model->residency == QNNRT_RESIDENT_ALL) return qnnrt__backend_lost(file, err);
-    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "context %u, %s, is not loaded",
+    return QNNRT__HINT(err, QNNRT__FAIL(err, QNNRT_E_STATE, "context %u, %s, is not loaded",
                                         (unsigned)at, file),
                        "Call qnnrt_context_load() before qnnrt_exec().");
 }
@@ -7873,10 +7874,10 @@ static qnnrt_result qnnrt__resident_caller(const qnnrt *model, int taken, const 
                                            qnnrt_error *err)
 {
     qnnrt_error_clear(err);
-    if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "%s: model is NULL", call);
+    if (model == NULL) return QNNRT__FAIL(err, QNNRT_E_ARG, "%s: model is NULL", call);
     if (model->residency == QNNRT_RESIDENT_CALLER && model->info.backend != NULL &&
         (taken || model->take == NULL)) return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_ARG, "%s: the model was not opened to run with desc.residency"
+    return QNNRT__FAIL(err, QNNRT_E_ARG, "%s: the model was not opened to run with desc.residency"
                        " QNNRT_RESIDENT_CALLER", call);
 }
 
@@ -7888,21 +7889,21 @@ static qnnrt_result qnnrt__resident_set(qnnrt *model, size_t at, int load, qnnrt
     qnnrt_result result = qnnrt__resident_caller(model, 0, call, err);
     if (result != QNNRT_OK) return result;
     if (at >= model->info.context_count)
-        return qnnrt__fail(err, QNNRT_E_ARG, "%s: context %llu, and the model has %llu", call,
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "%s: context %llu, and the model has %llu", call,
                            (unsigned long long)at, (unsigned long long)model->info.context_count);
     context = &model->contexts[at];
     if (context->info->failure != NULL)
-        return qnnrt__fail(err, QNNRT_E_STATE, "%s: %s could not be opened", call,
+        return QNNRT__FAIL(err, QNNRT_E_STATE, "%s: %s could not be opened", call,
                            context->info->file);
     if (!qnnrt__os_try_lock(&context->busy))
-        return qnnrt__fail(err, QNNRT_E_BUSY, "%s: another thread loads or unloads %s", call,
+        return QNNRT__FAIL(err, QNNRT_E_BUSY, "%s: another thread loads or unloads %s", call,
                            context->info->file);
     qnnrt__hooks_lock(&model->arena.hooks);
     if (!load) {
         result = qnnrt__resident_free(model, at);
         context->lost = 0;
         if (result != QNNRT_OK)
-            qnnrt__fail(err, result, "%s: the library refused to free %s; it is gone all the same",
+            QNNRT__FAIL(err, result, "%s: the library refused to free %s; it is gone all the same",
                         call, context->info->file);
     } else if (context->info->handle == NULL) {
         result = qnnrt__resident_again(model, at, err);
@@ -8099,21 +8100,21 @@ static qnnrt_result qnnrt__scan_complete(const qnnrt__scan *scan, const char *fo
         const uint64_t expected = i + (part ? 1 : 0);
         if (part && (file->total != first->total || file->prefix != first->prefix ||
                      memcmp(file->name, first->name, file->prefix) != 0))
-            return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_FORMAT,
+            return QNNRT__HINT(err, QNNRT__FAIL(err, QNNRT_E_FORMAT,
                                                 "%s holds shards of more than one model: %s and %s",
                                                 folder, first->name, file->name),
                                "Give each model a folder of its own, or use desc.files.");
         if (i > 0 && file->index == scan->files[i - 1]->index)
-            return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s and %s are the same shard", folder,
+            return QNNRT__FAIL(err, QNNRT_E_FORMAT, "%s: %s and %s are the same shard", folder,
                                scan->files[i - 1]->name, file->name);
         if (file->index != expected)
-            return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_FORMAT, "%s: shard %llu is missing:"
+            return QNNRT__HINT(err, QNNRT__FAIL(err, QNNRT_E_FORMAT, "%s: shard %llu is missing:"
                                                 " found %s, and the numbers begin at %d", folder,
                                                 (unsigned long long)expected, file->name, part),
                                "Put the missing file there, or name the files in desc.files.");
     }
     if (part && first->total != scan->count)
-        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s: %s names %llu shards, found %u", folder,
+        return QNNRT__FAIL(err, QNNRT_E_FORMAT, "%s: %s names %llu shards, found %u", folder,
                            first->name, (unsigned long long)first->total, (unsigned)scan->count);
     return QNNRT_OK;
 }
@@ -8125,8 +8126,8 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, qn
     const char *why = qnnrt__os_folder(folder, qnnrt__scan_visit, scan, &stopped);
     if (why != NULL) {
         const qnnrt_result result = stopped == QNNRT__OS_MISSING ? QNNRT_E_NOT_FOUND : QNNRT_E_IO;
-        qnnrt__fail(err, result, "cannot read the folder %s: %s", folder, why);
-        return qnnrt__hint(err, result, "%s",
+        QNNRT__FAIL(err, result, "cannot read the folder %s: %s", folder, why);
+        return QNNRT__HINT(err, result, "%s",
                            stopped == QNNRT__OS_FILE
                                ? "Give the folder that holds the file. A file alone goes into"
                                  " desc.files."
@@ -8134,7 +8135,7 @@ static qnnrt_result qnnrt__scan_folder(qnnrt__scan *scan, const char *folder, qn
     }
     if (stopped == QNNRT_E_MEMORY) return qnnrt__fail_memory(err, "file names");
     if (stopped == QNNRT_E_LIMIT)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "%s has more than %u entries (limits.entries)",
+        return QNNRT__FAIL(err, QNNRT_E_LIMIT, "%s has more than %u entries (limits.entries)",
                            folder, (unsigned)scan->most);
     qnnrt_sort((const void **)(void *)scan->files, scan->count, qnnrt__scan_name_order);
     return QNNRT_OK;
@@ -8156,7 +8157,7 @@ static qnnrt_result qnnrt__scan_pair(qnnrt__scan *scan, const char *folder, qnnr
         found = qnnrt__scan_find(scan, other);
         if (!text && found != NULL) file->json = found->name;
         if (text && found == NULL && qnnrt__scan_forward(file->name, stem, &index))
-            return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_FORMAT, "%s: found %s, but not its"
+            return QNNRT__HINT(err, QNNRT__FAIL(err, QNNRT_E_FORMAT, "%s: found %s, but not its"
                                                 " binary %s", folder, file->name, other),
                                "Copy the folder again, or remove the JSON.");
     }
@@ -8171,12 +8172,12 @@ static qnnrt_result qnnrt__scan_choose(qnnrt__scan *scan, const char *folder, in
     qnnrt__scan_kind kind;
     size_t i, kept = 0;
     if (scan->binary_count == 0 && (!inspect || scan->count == 0)) {
-        qnnrt__fail(err, QNNRT_E_NOT_FOUND,
+        QNNRT__FAIL(err, QNNRT_E_NOT_FOUND,
                     "no *.bin in the folder %s: a model folder holds context binaries"
                     " (forward_0.bin, model_1_of_4.bin, any *.bin)", folder);
         if (scan->count > 0)
             qnnrt_error_add(err, "\n  JSON without a binary can be inspected only");
-        return qnnrt__hint(err, QNNRT_E_NOT_FOUND, "Give the folder that holds the *.bin files.");
+        return QNNRT__HINT(err, QNNRT_E_NOT_FOUND, "Give the folder that holds the *.bin files.");
     }
     if (scan->binary_count > 0) result = qnnrt__scan_pair(scan, folder, err);
     if (result != QNNRT_OK) return result;
@@ -8240,7 +8241,7 @@ static qnnrt_result qnnrt__program_graph(qnnrt_step_info *to, const qnnrt_step_d
     const qnnrt *model = step->model;
     const qnnrt_context_info *context;
     if (model == NULL || step->graph == NULL || step->context >= model->info.context_count)
-        return qnnrt__fail(err, QNNRT_E_ARG, "step %u: expected a model, one of its contexts and"
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "step %u: expected a model, one of its contexts and"
                            " the name of a graph, or a host step", (unsigned)at);
     context = &model->infos[step->context];
     to->kind = QNNRT_STEP_GRAPH;
@@ -8249,7 +8250,7 @@ static qnnrt_result qnnrt__program_graph(qnnrt_step_info *to, const qnnrt_step_d
     to->backend = context->backend;
     to->graph = qnnrt__model_graph(model, step->context, step->graph);
     if (to->graph != NULL) return QNNRT_OK;
-    qnnrt__fail(err, QNNRT_E_NOT_FOUND, "step %u: %s has no graph \"%.200s\"", (unsigned)at,
+    QNNRT__FAIL(err, QNNRT_E_NOT_FOUND, "step %u: %s has no graph \"%.200s\"", (unsigned)at,
                 context->file, step->graph);
     if (context->failure != NULL) {
         qnnrt_error_add(err, "\n  it did not load: ");
@@ -8437,10 +8438,10 @@ static qnnrt_result qnnrt__wiring_hooks(const qnnrt_pipeline *p, qnnrt_error *er
                : (a->lock == NULL) != (b->lock == NULL) ? "one has a lock, the other has none"
                                                         : NULL;
         if (what == NULL) continue;
-        qnnrt__fail(err, QNNRT_E_MISMATCH, "the backends of %s and %s have different hooks: %s",
+        QNNRT__FAIL(err, QNNRT_E_MISMATCH, "the backends of %s and %s have different hooks: %s",
                     qnnrt__wiring_where(p, first, where[0], 512),
                     qnnrt__wiring_where(p, i, where[1], 512), what);
-        return qnnrt__hint(err, QNNRT_E_MISMATCH, "Open both backends with the same alloc and free,"
+        return QNNRT__HINT(err, QNNRT_E_MISMATCH, "Open both backends with the same alloc and free,"
                                                   " and both with a lock or both without.");
     }
     return QNNRT_OK;
@@ -8456,7 +8457,7 @@ static qnnrt_result qnnrt__wiring_ends(qnnrt_pipeline *p, size_t names, qnnrt_er
     for (step = 0; step < steps; ++step)
         count += (uint64_t)p->steps[step].graph->input_count + p->steps[step].graph->output_count;
     if (count > INT32_MAX)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "the pipeline has more than 2^31 tensors");
+        return QNNRT__FAIL(err, QNNRT_E_LIMIT, "the pipeline has more than 2^31 tensors");
     p->inputs = (qnnrt__end **)qnnrt__arena_alloc(p->arena, steps, 2 * sizeof(*p->inputs));
     p->ends = (qnnrt__end *)qnnrt__arena_alloc(p->arena, count + names, sizeof(*p->ends));
     p->by_name = (qnnrt__end **)qnnrt__arena_alloc(p->arena, count + names, sizeof(*p->by_name));
@@ -8536,12 +8537,12 @@ static qnnrt_result qnnrt__wiring_match(const qnnrt_pipeline *p, qnnrt__end *fro
         qnnrt__wiring_connect(from, to, reason);
         return QNNRT_OK;
     }
-    qnnrt__fail(err, QNNRT_E_MISMATCH, "%s and %s (%s) do not fit%s",
+    QNNRT__FAIL(err, QNNRT_E_MISMATCH, "%s and %s (%s) do not fit%s",
                 qnnrt__wiring_say(p, from, a, sizeof(a)), qnnrt__wiring_say(p, to, b, sizeof(b)),
                 reason, qnnrt__compare_first(&from->tensor->quant, &to->tensor->quant, c,
                                              sizeof(c)));
     if (p->arena == &p->model->arena) return QNNRT_E_MISMATCH;
-    return qnnrt__hint(err, QNNRT_E_MISMATCH, "If both mean the same values, convert one to the"
+    return QNNRT__HINT(err, QNNRT_E_MISMATCH, "If both mean the same values, convert one to the"
                                               " other between them, see tools/qnnrt_convert.h.");
 }
 
@@ -8602,7 +8603,7 @@ static qnnrt_result qnnrt__wiring_unjoined(const qnnrt_pipeline *p, uint32_t bef
     char a[1024];
     unsigned shown[2] = { 0, 0 };
     size_t i;
-    qnnrt__fail(err, QNNRT_E_MISMATCH, "nothing joins step %u and %s: ", (unsigned)before,
+    QNNRT__FAIL(err, QNNRT_E_MISMATCH, "nothing joins step %u and %s: ", (unsigned)before,
                 qnnrt__wiring_where(p, step, a, sizeof(a)));
     qnnrt_error_add(
         err,
@@ -8621,7 +8622,7 @@ static qnnrt_result qnnrt__wiring_unjoined(const qnnrt_pipeline *p, uint32_t bef
         if (shown[i] > 3) qnnrt_error_add(err, "\n  ... and %u more %ss", shown[i] - 3, what);
         if (shown[i] == 0) qnnrt_error_add(err, "\n  (no unmatched %s)", what);
     }
-    return qnnrt__hint(err, QNNRT_E_MISMATCH,
+    return QNNRT__HINT(err, QNNRT_E_MISMATCH,
                        "Give the edges to qnnrt_pipeline_make(), or call the graphs one by one.");
 }
 
@@ -8662,7 +8663,7 @@ static qnnrt_result qnnrt__wiring_by_shape(const qnnrt_pipeline *p, uint32_t ste
             qnnrt__wiring_callers(p, input, looks)) continue;
         *looks += (uint64_t)outputs * (1 + (uint64_t)input->tensor->quant.count);
         if (*looks > p->model->limits.looks)
-            return qnnrt__fail(err, QNNRT_E_LIMIT,
+            return QNNRT__FAIL(err, QNNRT_E_LIMIT,
                                "steps %u and %u have too many tensors to look for a pair that fits"
                                " with limits.looks (%u)", (unsigned)at, (unsigned)step,
                                (unsigned)p->model->limits.looks);
@@ -8688,20 +8689,20 @@ static qnnrt_result qnnrt__wiring_edge(const qnnrt_pipeline *p, const qnnrt_edge
     qnnrt__end *from, *to;
     if (edge->from == NULL || edge->to == NULL || edge->to_step >= p->info.step_count ||
         edge->from_step >= edge->to_step)
-        return qnnrt__fail(err, QNNRT_E_ARG, "expected two names, and a step before the other; it"
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "expected two names, and a step before the other; it"
                            " leads from step %llu to step %llu of %u",
                            (unsigned long long)edge->from_step, (unsigned long long)edge->to_step,
                            (unsigned)p->info.step_count);
     from = qnnrt__wiring_find(p, edge->from_step, 1, edge->from);
     to = qnnrt__wiring_find(p, edge->to_step, 0, edge->to);
     if (from == NULL || to == NULL)
-        return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no %s \"%.200s\"",
+        return QNNRT__FAIL(err, QNNRT_E_NOT_FOUND, "%s has no %s \"%.200s\"",
                            qnnrt__wiring_where(p, (uint32_t)(from == NULL ? edge->from_step
                                                                           : edge->to_step),
                                                where, sizeof(where)),
                            from == NULL ? "output" : "input", from == NULL ? edge->from : edge->to);
     if (to->source != NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "input \"%.200s\" already has an edge", edge->to);
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "input \"%.200s\" already has an edge", edge->to);
     return qnnrt__wiring_match(p, from, to, p->steps[from->step].kind == QNNRT_STEP_DERIVED ||
                                             p->steps[to->step].kind == QNNRT_STEP_DERIVED
                                                 ? "given, converted" : "given", err);
@@ -8715,21 +8716,21 @@ static qnnrt_result qnnrt__wiring_use(const qnnrt_pipeline *p, const qnnrt_use_d
     qnnrt__end *end;
     char facts[256];
     if (use->tensor == NULL || use->step >= p->info.step_count)
-        return qnnrt__fail(err, QNNRT_E_ARG, use->tensor == NULL ? "it has no tensor"
+        return QNNRT__FAIL(err, QNNRT_E_ARG, use->tensor == NULL ? "it has no tensor"
                                                                  : "there is no such step");
     end = qnnrt__wiring_find(p, use->step, use->output != 0, use->tensor);
-    if (end == NULL) return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "there is no such tensor");
+    if (end == NULL) return QNNRT__FAIL(err, QNNRT_E_NOT_FOUND, "there is no such tensor");
     if (use->output && of_input)
-        return qnnrt__fail(err, QNNRT_E_ARG, "only inputs are apart, or have a constant or range");
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "only inputs are apart, or have a constant or range");
     if (!of_input && !use->in_buffer && use->name == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "no name, buffer, constant or range, and not apart");
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "no name, buffer, constant or range, and not apart");
     end->apart |= use->apart != 0;
     if (use->constant == NULL) return QNNRT_OK;
     if (end->source != NULL || end->constant != NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "it already has %s",
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "it already has %s",
                            end->source != NULL ? "an edge" : "a constant");
     if (use->constant_bytes < end->tensor->bytes)
-        return qnnrt__fail(err, QNNRT_E_MISMATCH, "%s needs %llu bytes, the constant has %llu",
+        return QNNRT__FAIL(err, QNNRT_E_MISMATCH, "%s needs %llu bytes, the constant has %llu",
                            qnnrt_tensor_text(end->tensor, facts, sizeof(facts)),
                            (unsigned long long)end->tensor->bytes,
                            (unsigned long long)use->constant_bytes);
@@ -8916,7 +8917,7 @@ static qnnrt_result qnnrt__slot_use_name(qnnrt_pipeline *p, const qnnrt_use_desc
     const char *rest;
     uint64_t step;
     if (use->name[0] == '\0' || qnnrt__slot_qualified(use->name, &step, &rest))
-        return qnnrt__fail(err, QNNRT_E_ARG, "its name is \"%.200s\"; expected one that is not"
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "its name is \"%.200s\"; expected one that is not"
                            " empty and not like \"<step>/<tensor>\"", use->name);
     *called = *end;
     called->called = 1;
@@ -8943,7 +8944,7 @@ static qnnrt_result qnnrt__slot_names(qnnrt_pipeline *p, qnnrt_error *err)
         names[count].name = p->by_name[i]->name;
         names[count].slot = &p->slots[p->by_name[i]->slot];
         if (count > 0 && strcmp(names[count - 1].name, names[count].name) == 0)
-            return qnnrt__fail(err, QNNRT_E_ARG, "the name \"%.200s\" is given twice",
+            return QNNRT__FAIL(err, QNNRT_E_ARG, "the name \"%.200s\" is given twice",
                                names[count].name);
         ++count;
     }
@@ -8962,7 +8963,7 @@ static qnnrt_result qnnrt__slot_use(qnnrt_pipeline *p, const qnnrt_use_desc *use
         qnnrt_place_desc *to = &places[p->info.place_count++];
         if (use->buffer >= p->info.buffer_count ||
             !qnnrt__size_within(use->offset, bytes, p->info.buffers[use->buffer].bytes))
-            return qnnrt__fail(err, QNNRT_E_ARG, "it needs %llu bytes from %llu on, but buffer %u"
+            return QNNRT__FAIL(err, QNNRT_E_ARG, "it needs %llu bytes from %llu on, but buffer %u"
                                " of %u has %llu", (unsigned long long)bytes,
                                (unsigned long long)use->offset, (unsigned)use->buffer,
                                (unsigned)p->info.buffer_count,
@@ -8974,7 +8975,7 @@ static qnnrt_result qnnrt__slot_use(qnnrt_pipeline *p, const qnnrt_use_desc *use
     }
     if (!use->has_range || result != QNNRT_OK) return result;
     if (slot->role != QNNRT_ROLE_INPUT || slot->tensor->dtype != QNNRT_DTYPE_I32)
-        return qnnrt__fail(err, slot->role != QNNRT_ROLE_INPUT ? QNNRT_E_ARG : QNNRT_E_MISMATCH,
+        return QNNRT__FAIL(err, slot->role != QNNRT_ROLE_INPUT ? QNNRT_E_ARG : QNNRT_E_MISMATCH,
                            "it is %s %s of %s; a range expects an input of int32 that the caller"
                            " writes", slot->role == QNNRT_ROLE_CONSTANT ? "a" : "an",
                            qnnrt_role_name(slot->role), qnnrt_dtype_name(slot->tensor->dtype));
@@ -8982,7 +8983,7 @@ static qnnrt_result qnnrt__slot_use(qnnrt_pipeline *p, const qnnrt_use_desc *use
     if (!slot->has_range || use->high < slot->high) slot->high = use->high;
     slot->has_range = 1;
     return slot->low <= slot->high ? QNNRT_OK
-                                   : qnnrt__fail(err, QNNRT_E_ARG, "it takes no value: its range is"
+                                   : QNNRT__FAIL(err, QNNRT_E_ARG, "it takes no value: its range is"
                                                  " %d to %d", (int)slot->low, (int)slot->high);
 }
 
@@ -9023,7 +9024,7 @@ static qnnrt_result qnnrt__slot_foreign(const qnnrt_pipeline *p, const qnnrt_slo
                                         const char *where, qnnrt_error *err)
 {
     size_t i;
-    qnnrt__fail(err, QNNRT_E_ARG, "%spipeline \"%.200s\" does not have this slot", where,
+    QNNRT__FAIL(err, QNNRT_E_ARG, "%spipeline \"%.200s\" does not have this slot", where,
                 p->info.name);
     for (i = 0; i < p->model->info.pipeline_count + p->model->single_count; ++i) {
         const qnnrt_pipeline *other = p->model->pipelines[i];
@@ -9032,7 +9033,7 @@ static qnnrt_result qnnrt__slot_foreign(const qnnrt_pipeline *p, const qnnrt_slo
                         other->info.name);
         break;
     }
-    return qnnrt__hint(err, QNNRT_E_ARG,
+    return QNNRT__HINT(err, QNNRT_E_ARG,
                        "Find the slot with qnnrt_slot_find() in the pipeline that it is used for.");
 }
 
@@ -9068,21 +9069,21 @@ static qnnrt_result qnnrt__slot_only(const qnnrt_pipeline *p, qnnrt_role role,
     if (count == 1) return QNNRT_OK;
     *out = NULL;
     if (count == 0)
-        return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "pipeline \"%.200s\" has no %s", p->info.name,
+        return QNNRT__FAIL(err, QNNRT_E_NOT_FOUND, "pipeline \"%.200s\" has no %s", p->info.name,
                            word);
-    qnnrt__fail(err, QNNRT_E_ARG, "pipeline \"%.160s\" has %u %ss, so one must be named:",
+    QNNRT__FAIL(err, QNNRT_E_ARG, "pipeline \"%.160s\" has %u %ss, so one must be named:",
                 p->info.name, count, word);
     qnnrt__slot_list(p, role, NULL, err);
-    return qnnrt__hint(err, QNNRT_E_ARG, "Name the %s.", word);
+    return QNNRT__HINT(err, QNNRT_E_ARG, "Name the %s.", word);
 }
 
 /* Refuse to use a pipeline that has a failure. */
 static qnnrt_result qnnrt__slot_unwired(const qnnrt_pipeline *p, qnnrt_error *err)
 {
-    qnnrt__fail(err, QNNRT_E_MISMATCH, "pipeline \"%.200s\" could not be wired: ", p->info.name);
+    QNNRT__FAIL(err, QNNRT_E_MISMATCH, "pipeline \"%.200s\" could not be wired: ", p->info.name);
     qnnrt__err_text(err, p->info.failure->text, strlen(p->info.failure->text));
-    qnnrt__hint(err, QNNRT_E_MISMATCH, "%s", p->info.failure->hint);
-    return qnnrt__hint(err, QNNRT_E_MISMATCH,
+    QNNRT__HINT(err, QNNRT_E_MISMATCH, "%s", p->info.failure->hint);
+    return QNNRT__HINT(err, QNNRT_E_MISMATCH,
                        "Take all parts from one build, or give the edges to"
                        " qnnrt_pipeline_make().");
 }
@@ -9099,7 +9100,7 @@ QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *p, const char *name
     const qnnrt_result result = qnnrt__err_begin("qnnrt_slot_find", "pipeline", p, out, err);
     if (result != QNNRT_OK) return result;
     if ((unsigned)role > QNNRT_ROLE_CONSTANT)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_slot_find: the role is unknown");
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "qnnrt_slot_find: the role is unknown");
     if (p->info.failure != NULL) return qnnrt__slot_unwired(p, err);
     if (name == NULL)
         return qnnrt__slot_only(p, role == QNNRT_ROLE_ANY ? QNNRT_ROLE_INPUT : role, out, err);
@@ -9117,12 +9118,12 @@ QNNRT_API qnnrt_result qnnrt_slot_find(const qnnrt_pipeline *p, const char *name
     if (found == 1) return QNNRT_OK;
     *out = NULL;
     if (found > 1) {
-        qnnrt__fail(err, QNNRT_E_ARG, "pipeline \"%.160s\": \"%.200s\" names several tensors:",
+        QNNRT__FAIL(err, QNNRT_E_ARG, "pipeline \"%.160s\": \"%.200s\" names several tensors:",
                     p->info.name, name);
         qnnrt__slot_list(p, role, rest, err);
-        return qnnrt__hint(err, QNNRT_E_ARG, "Give one of these, or its role (qnnrt_slot_find).");
+        return QNNRT__HINT(err, QNNRT_E_ARG, "Give one of these, or its role (qnnrt_slot_find).");
     }
-    qnnrt__fail(err, QNNRT_E_NOT_FOUND, "pipeline \"%.160s\" has no %s \"%.200s\"\n  it has:",
+    QNNRT__FAIL(err, QNNRT_E_NOT_FOUND, "pipeline \"%.160s\" has no %s \"%.200s\"\n  it has:",
                 p->info.name, qnnrt_role_name(role), name);
     qnnrt__slot_list(p, role, NULL, err);
     return QNNRT_E_NOT_FOUND;
@@ -9215,7 +9216,7 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
         (desc->edges == NULL && desc->edge_count > 0) ||
         (desc->uses == NULL && desc->use_count > 0) ||
         (desc->buffers == NULL && desc->buffer_count > 0))
-        return qnnrt__fail(err, QNNRT_E_ARG,
+        return QNNRT__FAIL(err, QNNRT_E_ARG,
                            "qnnrt_pipeline_make: desc has no steps, or edges, uses or buffers are"
                            " NULL with a count");
     named = *desc;
@@ -9223,10 +9224,10 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
     end = first + desc->step_count;
     while (first < end && (first->host != NULL || first->model == NULL)) ++first;
     if (first == end)
-        return qnnrt__fail(err, QNNRT_E_ARG, "a pipeline needs at least one step that is a graph,"
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "a pipeline needs at least one step that is a graph,"
                            " with its model");
     if (desc->step_count > first->model->limits.steps)
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "a pipeline of %llu steps, more than limits.steps"
+        return QNNRT__FAIL(err, QNNRT_E_LIMIT, "a pipeline of %llu steps, more than limits.steps"
                            " (%u)", (unsigned long long)desc->step_count,
                            (unsigned)first->model->limits.steps);
     memset(&arena, 0, sizeof(arena));
@@ -9344,7 +9345,7 @@ static qnnrt_result qnnrt__pipeline_of(qnnrt *model, const qnnrt_step_desc *step
        must not look like the whole model. */
     for (k = 0; k < model->info.context_count && result == QNNRT_OK && name == NULL; ++k)
         if (model->infos[k].failure != NULL)
-            result = qnnrt__fail(&failure, QNNRT_E_STATE,
+            result = QNNRT__FAIL(&failure, QNNRT_E_STATE,
                                  "%s did not load; the graphs of the other files are found as"
                                  " \"<context>/<graph>\"", model->infos[k].file);
     if (result == QNNRT_OK) return QNNRT_OK;
@@ -9448,7 +9449,7 @@ static qnnrt_result qnnrt__pipeline_discover(qnnrt *model, qnnrt_error *err)
     if (model->pipelines == NULL || scratch.failed != QNNRT_OK)
         result = qnnrt__fail_memory(err, "pipelines");
     else if ((uint64_t)graphs * contexts > model->limits.looks)
-        result = qnnrt__fail(err, QNNRT_E_LIMIT,
+        result = QNNRT__FAIL(err, QNNRT_E_LIMIT,
                              "%u graphs in %u contexts: too many to look for pipelines with"
                              " limits.looks (%u)", (unsigned)graphs, (unsigned)contexts,
                              (unsigned)model->limits.looks);
@@ -9503,10 +9504,10 @@ QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
     }
     result = matches > 1 ? QNNRT_E_ARG : QNNRT_E_NOT_FOUND;
     if (name == NULL)
-        qnnrt__fail(err, result, "the model has %u pipelines, but no name is given",
+        QNNRT__FAIL(err, result, "the model has %u pipelines, but no name is given",
                     (unsigned)model->info.pipeline_count);
     else
-        qnnrt__fail(err, result, matches > 1 ? "\"%.200s\" names several pipelines"
+        QNNRT__FAIL(err, result, matches > 1 ? "\"%.200s\" names several pipelines"
                                              : "no pipeline or graph \"%.200s\"", name);
     qnnrt_error_add(err, "\n  it has:");
     for (i = 0; i < model->info.pipeline_count && i < 8; ++i)
@@ -9514,7 +9515,7 @@ QNNRT_API qnnrt_result qnnrt_pipeline_find(const qnnrt *model, const char *name,
                         model->pipelines[i]->info.failure != NULL ? " (not wired)" : "");
     if (i < model->info.pipeline_count)
         qnnrt_error_add(err, " and %u more", (unsigned)(model->info.pipeline_count - i));
-    return qnnrt__hint(err, result, "Give the name of one of them.");
+    return QNNRT__HINT(err, result, "Give the name of one of them.");
 }
 
 /* =====================================================================================
@@ -9538,7 +9539,7 @@ static qnnrt_result qnnrt__metadata_size(const qnnrt *model, const char *name, u
                                          qnnrt_error *err)
 {
     if (bytes <= model->limits.json_bytes) return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_LIMIT,
+    return QNNRT__FAIL(err, QNNRT_E_LIMIT,
                        "%s has %llu bytes, more than limits.json_bytes (%llu)", name,
                        (unsigned long long)bytes, (unsigned long long)model->limits.json_bytes);
 }
@@ -9585,7 +9586,7 @@ static qnnrt_result qnnrt__metadata_json(const qnnrt *model, const qnnrt__metada
     }
     if (result == QNNRT_OK) result = qnnrt__read_json(table, text, bytes, info);
     if (result != QNNRT_OK && source->binary)
-        qnnrt__hint(table->err, result, "Make it again from the binary, remove it, or set"
+        QNNRT__HINT(table->err, result, "Make it again from the binary, remove it, or set"
                     " desc.metadata to QNNRT_METADATA_SYSTEM.");
     if (result == QNNRT_E_FORMAT) {
         kind = qnnrt__context_look((const unsigned char *)text, bytes);
@@ -9593,7 +9594,7 @@ static qnnrt_result qnnrt__metadata_json(const qnnrt *model, const qnnrt__metada
             qnnrt_error_add(table->err, "\n  it looks like %s%s", kind->text,
                             kind == &qnnrt__context_kinds[QNNRT__CONTEXT_VENDOR]
                                 ? "; what is needed here is the JSON made from one" : "");
-        qnnrt__hint(table->err, result, "Take the text that qnnrt-run inspect --json_file, or"
+        QNNRT__HINT(table->err, result, "Take the text that qnnrt-run inspect --json_file, or"
                     " qnn-context-binary-utility, makes from the binary.");
     }
     qnnrt__mem_free(&model->arena.hooks, owned);
@@ -9651,7 +9652,7 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
                                    err);
         info->from_system = result == QNNRT_OK;
     } else if (!json) {
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no JSON beside it, but"
+        return QNNRT__HINT(err, QNNRT__FAIL(err, QNNRT_E_NOT_FOUND, "%s has no JSON beside it, but"
                                             " desc.metadata asks for it", info->file),
                            "Make it with qnnrt-run inspect --json_file, as <name>_json.json for a"
                            " <name>.bin.");
@@ -9665,7 +9666,7 @@ static qnnrt_result qnnrt__metadata_read(qnnrt *model, qnnrt__context *context,
     }
 #endif
     if (result == QNNRT_OK && source->binary && info->blob_bytes > context->bytes)
-        result = qnnrt__fail(
+        result = QNNRT__FAIL(
             err, QNNRT_E_MISMATCH,
             "%s has %llu bytes, and %s says that its blob alone has %llu: it was cut"
             " short, or the JSON is of another build",
@@ -9692,7 +9693,7 @@ static qnnrt_result qnnrt__folder_begin(const qnnrt *model, const char *folder, 
     size_t bytes;
     qnnrt_result result;
     if (!qnnrt__os_path_join(path, folder, strlen(folder), name))
-        return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", folder,
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", folder,
                            QNNRT__PATH_MAX);
     result = qnnrt__metadata_text(model, path, text, &bytes, err);
     if (result != QNNRT_OK) return result;
@@ -9708,7 +9709,7 @@ static qnnrt_result qnnrt__folder_end(const qnnrt *model, const char *path, void
     const int good = qnnrt_json_end(r);
     qnnrt__mem_free(&model->arena.hooks, text);
     if (good) return QNNRT_OK;
-    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_FORMAT, "%s: byte %llu: %s", path,
+    return QNNRT__HINT(err, QNNRT__FAIL(err, QNNRT_E_FORMAT, "%s: byte %llu: %s", path,
                                         (unsigned long long)r->error_at, r->error),
                        "Repair, remove or write it again, or name the files in desc.files.");
 }
@@ -9721,26 +9722,26 @@ static qnnrt_result qnnrt__folder_bin(qnnrt__scan *scan, const char *folder, uin
     char name[1024];
     if (qnnrt_json_value(r) != QNNRT_JSON_STRING) {
         if (r->error != NULL) return QNNRT_OK;      /* for qnnrt__folder_end() */
-        return qnnrt__fail(err, QNNRT_E_FORMAT,
+        return QNNRT__FAIL(err, QNNRT_E_FORMAT,
                            "%s/%s: byte %llu: \"ctx-bins\" must contain only names", folder,
                            scan->list, (unsigned long long)(size_t)(r->at - r->begin));
     }
     if (r->value.bytes >= sizeof(name) || qnnrt_json_copy(&r->value, name) != strlen(name))
-        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s/%s: \"ctx-bins\" holds a name of %u bytes; it"
+        return QNNRT__FAIL(err, QNNRT_E_FORMAT, "%s/%s: \"ctx-bins\" holds a name of %u bytes; it"
                            " is too long or contains \\u0000", folder, scan->list,
                            (unsigned)r->value.bytes);
     if (scan->listed >= most)      /* each name is compared with all files */
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "%s/%s lists more than %u context binaries"
+        return QNNRT__FAIL(err, QNNRT_E_LIMIT, "%s/%s lists more than %u context binaries"
                            " (limits.files)", folder, scan->list, (unsigned)most);
     if (!qnnrt__os_plain_name(name))    /* a path in a file is never followed */
-        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s/%s: \"ctx-bins\" holds \"%.200s\"; a plain"
+        return QNNRT__FAIL(err, QNNRT_E_FORMAT, "%s/%s: \"ctx-bins\" holds \"%.200s\"; a plain"
                            " name of a file in the folder is expected", folder, scan->list, name);
     file = qnnrt__scan_find(scan, name);
     if (file == NULL || file->kind == QNNRT__SCAN_TEXT)
-        return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s/%s lists \"%.200s\", but the folder has no"
+        return QNNRT__FAIL(err, QNNRT_E_NOT_FOUND, "%s/%s lists \"%.200s\", but the folder has no"
                            " such *.bin", folder, scan->list, name);
     if (file->kind == QNNRT__SCAN_LISTED)
-        return qnnrt__fail(err, QNNRT_E_FORMAT, "%s/%s lists \"%.200s\" twice", folder, scan->list,
+        return QNNRT__FAIL(err, QNNRT_E_FORMAT, "%s/%s lists \"%.200s\" twice", folder, scan->list,
                            name);
     file->kind = QNNRT__SCAN_LISTED;
     file->index = scan->listed++;
@@ -9806,7 +9807,7 @@ static qnnrt_result qnnrt__folder_refuse(const qnnrt *model, const char *folder,
     }
     result = qnnrt__folder_end(model, path, text, &r, err);
     if (result != QNNRT_OK || !found) return result;
-    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has a program, which"
+    return QNNRT__HINT(err, QNNRT__FAIL(err, QNNRT_E_UNSUPPORTED, "%s has a program, which"
                                         " qnnrt_open() does not read", path),
                        "Open the folder with qnnrt_manifest_open() of qnnrt_manifest.h, or set"
                        " desc.no_manifest to take its files alone.");
@@ -9884,7 +9885,7 @@ static qnnrt_result qnnrt__open_path(qnnrt *model, qnnrt__open_work *work, const
 {
     if (*path == NULL) return QNNRT_OK;
     if (!qnnrt__os_path_join(work->path, folder, strlen(folder), *path))
-        return qnnrt__fail(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", *path,
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "the path of %.200s is longer than %d bytes", *path,
                            QNNRT__PATH_MAX);
     *path = qnnrt_arena_text(&model->arena, work->path, strlen(work->path));
     return *path != NULL ? QNNRT_OK : qnnrt__fail_memory(err, "a path");
@@ -9919,11 +9920,11 @@ static qnnrt_result qnnrt__open_usable(const qnnrt__metadata_source *source, siz
     alone = 0;
 #endif
     if (!source->binary && !alone)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: desc.files[%u] has neither path nor data",
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "qnnrt_open: desc.files[%u] has neither path nor data",
                            (unsigned)at);
 #ifdef QNNRT_NO_JSON
     if (source->json != NULL)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "qnnrt_open: desc.files[%u] names JSON, but"
+        return QNNRT__FAIL(err, QNNRT_E_UNSUPPORTED, "qnnrt_open: desc.files[%u] names JSON, but"
                            " this program was built with QNNRT_NO_JSON", (unsigned)at);
 #endif
     return QNNRT_OK;
@@ -9938,7 +9939,7 @@ static qnnrt_result qnnrt__open_list(qnnrt *model, const char *folder, const qnn
     size_t i;
     work->count = folder != NULL ? work->scan.count : desc->file_count;
     if (work->count > model->limits.files)
-        return qnnrt__fail(err, QNNRT_E_LIMIT,
+        return QNNRT__FAIL(err, QNNRT_E_LIMIT,
                            "%llu context binaries, more than limits.files (%u)",
                            (unsigned long long)work->count, (unsigned)model->limits.files);
     work->sources = (qnnrt__metadata_source *)qnnrt__arena_alloc(&model->arena, work->count,
@@ -10091,7 +10092,7 @@ static qnnrt_result qnnrt__open_progress(const qnnrt_desc *desc, size_t done, si
 {
     if (desc->progress == NULL || desc->progress(desc->progress_user, done, count, file) != 0)
         return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_CANCELLED, "desc.progress ended the call after %u of %u files",
+    return QNNRT__FAIL(err, QNNRT_E_CANCELLED, "desc.progress ended the call after %u of %u files",
                        (unsigned)done, (unsigned)count);
 }
 
@@ -10179,10 +10180,10 @@ QNNRT_API qnnrt_result qnnrt_open(const char *ctx_dir, const qnnrt_desc *desc, q
     memset(&defaults, 0, sizeof(defaults));
     if (desc == NULL) desc = &defaults;
     wrong = qnnrt__open_wrong(ctx_dir, desc);
-    if (wrong != NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_open: %s", wrong);
+    if (wrong != NULL) return QNNRT__FAIL(err, QNNRT_E_ARG, "qnnrt_open: %s", wrong);
 #ifdef QNNRT_NO_JSON
     if (desc->metadata == QNNRT_METADATA_JSON)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "qnnrt_open: desc.metadata asks for JSON, but"
+        return QNNRT__FAIL(err, QNNRT_E_UNSUPPORTED, "qnnrt_open: desc.metadata asks for JSON, but"
                            " this program was built with QNNRT_NO_JSON");
 #endif
     hooks = desc->backend != NULL ? &desc->backend->hooks : &desc->backend_desc.hooks;
@@ -10267,7 +10268,7 @@ static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *d
         char where[32];
         qnnrt__spot *spot;
         if (place->entry >= plan->entry_count)
-            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: the plan does not have entry %llu",
+            return QNNRT__FAIL(err, QNNRT_E_ARG, "place %u: the plan does not have entry %llu",
                                (unsigned)i, (unsigned long long)place->entry);
         entry = &plan->entries[place->entry];
         slot = qnnrt__slot_index(entry->pipeline, place->slot);
@@ -10277,18 +10278,18 @@ static qnnrt_result qnnrt__place_take(qnnrt_plan *plan, const qnnrt_plan_desc *d
         }
         spot = &entry->spots[slot];
         if (place->slot->constant != NULL || spot->kind != QNNRT__SPOT_NONE)
-            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: \"%.200s\" of entry %u %s", (unsigned)i,
+            return QNNRT__FAIL(err, QNNRT_E_ARG, "place %u: \"%.200s\" of entry %u %s", (unsigned)i,
                                place->slot->address, (unsigned)place->entry,
                                place->slot->constant == NULL
                                    ? "already has a place"
                                    : "is a constant, which has its own memory");
         if (place->caller_io) { spot->kind = QNNRT__SPOT_CALLER; continue; }
         if (place->buffer >= plan->buffer_count)
-            return qnnrt__fail(err, QNNRT_E_ARG, "place %u: the plan does not have buffer %u",
+            return QNNRT__FAIL(err, QNNRT_E_ARG, "place %u: the plan does not have buffer %u",
                                (unsigned)i, (unsigned)place->buffer);
         if (!qnnrt__size_within(place->offset, place->slot->tensor->bytes,
                                 desc->buffers[place->buffer].bytes))
-            return qnnrt__fail(
+            return QNNRT__FAIL(
                 err, QNNRT_E_ARG,
                 "place %u: \"%.200s\" of %llu bytes at offset %llu does not lie within buffer %u"
                 " \"%.100s\" of %llu bytes",
@@ -10343,9 +10344,9 @@ static qnnrt_result qnnrt__place_hazard(const qnnrt_plan_desc *desc,
     qnnrt__wiring_where(p, span->written - 1, writer, sizeof(writer));
     if (other->until == UINT32_MAX) snprintf(reader, sizeof(reader), "which is an output");
     else qnnrt__wiring_where(p, other->until - 1, reader, sizeof(reader));
-    return qnnrt__hint(
+    return QNNRT__HINT(
         err,
-        qnnrt__fail(err, QNNRT_E_ARG,
+        QNNRT__FAIL(err, QNNRT_E_ARG,
                     "place %u: in buffer %u \"%.100s\", %s writes \"%.200s\" to bytes %llu to %llu,"
                     " over \"%.200s\" at bytes %llu to %llu, %s%s",
                     (unsigned)(place - desc->places), (unsigned)place->buffer,
@@ -10564,9 +10565,9 @@ static qnnrt_result qnnrt__place_offsets(qnnrt_plan *plan, qnnrt__arena *scratch
     result = plan->guard != 0 ? qnnrt__place_guard(plan) : qnnrt__place_regions(plan, scratch);
     if (result == QNNRT_E_MEMORY) return qnnrt__fail_memory(err, "planning");
     if (result != QNNRT_OK)
-        return qnnrt__fail(err, result, "the sizes of the plan pass 2^62 bytes");
+        return QNNRT__FAIL(err, result, "the sizes of the plan pass 2^62 bytes");
     if (plan->info.peak > plan->limits.arena_bytes)
-        return qnnrt__fail(
+        return QNNRT__FAIL(
             err, QNNRT_E_LIMIT, "the plan needs %llu bytes, more than limits.arena_bytes (%llu)",
             (unsigned long long)plan->info.peak, (unsigned long long)plan->limits.arena_bytes);
     return QNNRT_OK;
@@ -10576,18 +10577,18 @@ static qnnrt_result qnnrt__place_check(const qnnrt_plan_desc *desc, qnnrt_error 
 {
     size_t i, step;
     if (desc->entries == NULL || desc->entry_count == 0)
-        return qnnrt__fail(err, QNNRT_E_ARG, "a plan needs at least one entry");
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "a plan needs at least one entry");
     if ((desc->buffers == NULL && desc->buffer_count > 0) ||
         (desc->places == NULL && desc->place_count > 0))
-        return qnnrt__fail(err, QNNRT_E_ARG,
+        return QNNRT__FAIL(err, QNNRT_E_ARG,
                            "buffers or places are NULL, but their count is not 0");
     if (desc->align != 0 && !qnnrt__size_power_of_two(desc->align))
-        return qnnrt__fail(err, QNNRT_E_ARG, "align is %u; it must be a power of two",
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "align is %u; it must be a power of two",
                            (unsigned)desc->align);
     for (i = 0; i < desc->buffer_count; ++i)
         if (desc->buffers[i].bytes == 0 ||
             (desc->buffers[i].align != 0 && !qnnrt__size_power_of_two(desc->buffers[i].align)))
-            return qnnrt__fail(
+            return QNNRT__FAIL(
                 err, QNNRT_E_ARG,
                 "buffer %u \"%.100s\": %llu bytes, align %u; expected at least one byte and a"
                 " power of two",
@@ -10597,12 +10598,12 @@ static qnnrt_result qnnrt__place_check(const qnnrt_plan_desc *desc, qnnrt_error 
         const qnnrt_pipeline *p = desc->entries[i].pipeline;
         char where[512];
         if (p == NULL)
-            return qnnrt__fail(err, QNNRT_E_ARG, "entry %u of the plan has no pipeline",
+            return QNNRT__FAIL(err, QNNRT_E_ARG, "entry %u of the plan has no pipeline",
                                (unsigned)i);
         if (p->info.failure != NULL) return qnnrt__slot_unwired(p, err);
         for (step = 0; step < p->info.step_count; ++step)
             if (p->steps[step].graph->unsupported != NULL)
-                return qnnrt__fail(err, QNNRT_E_UNSUPPORTED,
+                return QNNRT__FAIL(err, QNNRT_E_UNSUPPORTED,
                                    "%s cannot be run by this version: %s",
                                    qnnrt__wiring_where(p, (uint32_t)step, where, sizeof(where)),
                                    p->steps[step].graph->unsupported);
@@ -10664,7 +10665,7 @@ static qnnrt_result qnnrt__place_plan(const qnnrt_plan_desc *desc, qnnrt_plan **
     model = desc->entries[0].pipeline->model;
     if (desc->entry_count > model->limits.entries || desc->buffer_count > model->limits.entries ||
         desc->place_count > model->limits.places)       /* each is compared with all others */
-        return qnnrt__fail(err, QNNRT_E_LIMIT, "a plan of %llu entries, %llu buffers and %llu"
+        return QNNRT__FAIL(err, QNNRT_E_LIMIT, "a plan of %llu entries, %llu buffers and %llu"
                            " places, more than limits.entries (%u) or limits.places (%u)",
                            (unsigned long long)desc->entry_count,
                            (unsigned long long)desc->buffer_count,
@@ -10751,7 +10752,7 @@ static qnnrt_result qnnrt__area_block(qnnrt_mem *mem, const qnnrt_mem_desc *desc
     uint64_t align = plan->info.align, need;
     if (desc->data != NULL) {
         if (desc->bytes < plan->info.peak || ((uintptr_t)desc->data & (align - 1)) != 0)
-            return qnnrt__fail(
+            return QNNRT__FAIL(
                 err, QNNRT_E_ARG,
                 "the plan needs %llu bytes aligned to %llu; the caller's block has %llu bytes"
                 " at an address aligned to %llu",
@@ -10763,7 +10764,7 @@ static qnnrt_result qnnrt__area_block(qnnrt_mem *mem, const qnnrt_mem_desc *desc
     }
     if (!qnnrt__size_add(plan->info.peak, align, &need) ||
         (mem->owned = qnnrt__mem_raw(&mem->arena.hooks, need)) == NULL)
-        return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for an arena of %llu bytes",
+        return QNNRT__FAIL(err, QNNRT_E_MEMORY, "out of memory for an arena of %llu bytes",
                            (unsigned long long)plan->info.peak);
     mem->data = (unsigned char *)mem->owned + ((~(uintptr_t)mem->owned + 1) & (align - 1));
     return QNNRT_OK;
@@ -10775,15 +10776,15 @@ static qnnrt_result qnnrt__area_kind(qnnrt_mem *mem, const qnnrt_mem_desc *desc,
 {
     qnnrt_result result;
     if (mem->plan->guard != 0)
-        return qnnrt__fail(err, QNNRT_E_ARG, "memory with guard pages cannot be shared");
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "memory with guard pages cannot be shared");
     if (desc->data != NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "the caller's block cannot become memory of kind"
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "the caller's block cannot become memory of kind"
                            " \"%.100s\"; leave data NULL",
                            provider->name != NULL ? provider->name : "provider");
     result = qnnrt__share_open(&mem->shared, provider, mem->backend, mem->plan->info.peak,
                                mem->plan->info.align, err);
     if (result == QNNRT_E_LIBRARY || result == QNNRT_E_UNSUPPORTED || result == QNNRT_E_BACKEND)
-        return qnnrt__hint(err, result, "Use QNNRT_MEM_SHARED, which takes plain memory if no kind"
+        return QNNRT__HINT(err, result, "Use QNNRT_MEM_SHARED, which takes plain memory if no kind"
                            " works; on a phone declare libcdsprpc.so with uses-native-library.");
     if (result != QNNRT_OK) return result;
     mem->share = &mem->shared;
@@ -10820,14 +10821,14 @@ static qnnrt_result qnnrt__area_guard(qnnrt_mem *mem, qnnrt_error *err)
     mem->map_bytes = (size_t)(info->peak + slack);
     mem->map = qnnrt__os_pages(mem->map_bytes);
     if (mem->map == NULL)
-        return qnnrt__fail(err, QNNRT_E_MEMORY, "out of memory for %llu bytes of guarded pages",
+        return QNNRT__FAIL(err, QNNRT_E_MEMORY, "out of memory for %llu bytes of guarded pages",
                            (unsigned long long)info->peak);
     mem->data = (unsigned char *)mem->map + ((~(uintptr_t)mem->map + 1) & (info->align - 1));
     for (i = 0; i < info->block_count; ++i) {
         uint64_t end = info->blocks[i].offset + info->blocks[i].bytes;
         qnnrt__size_align(end, page, &end);
         if (!qnnrt__os_pages_forbid(mem->data + (size_t)end, (size_t)page))
-            return qnnrt__fail(
+            return QNNRT__FAIL(
                 err, QNNRT_E_MEMORY,
                 "cannot make guard pages for %u blocks; each takes two mappings, and the system"
                 " limits their number (vm.max_map_count)",
@@ -10895,9 +10896,9 @@ QNNRT_API qnnrt_result qnnrt_mem_create(qnnrt_plan *plan, const qnnrt_mem_desc *
     if (desc == NULL) desc = &defaults;
     rpcmem.user = (void *)(uintptr_t)desc->rpcmem_path;
     if ((unsigned)desc->kind > (unsigned)QNNRT_MEM_PROVIDER)
-        return qnnrt__fail(err, QNNRT_E_ARG, "%d is not a kind of memory", (int)desc->kind);
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "%d is not a kind of memory", (int)desc->kind);
     if (plan->guard != 0 && desc->data != NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG,
+        return QNNRT__FAIL(err, QNNRT_E_ARG,
                            "qnnrt_mem_create: guard pages need memory that qnnrt allocates, but"
                            " data is not NULL");
     mem = (qnnrt_mem *)qnnrt__mem_alloc(&plan->arena.hooks, sizeof(*mem));
@@ -11192,7 +11193,7 @@ static qnnrt_result qnnrt__host_explain(qnnrt__host *host, qnnrt_error *err)
         qnnrt_error_add(err, ": its function returned %d without a text", (int)host->result);
     else qnnrt_error_add(err, ": ");
     qnnrt__err_text(err, from->text, strlen(from->text));
-    if (from->hint[0] != '\0') qnnrt__hint(err, err->code, "%s", from->hint);
+    if (from->hint[0] != '\0') QNNRT__HINT(err, err->code, "%s", from->hint);
     return err->code;
 }
 
@@ -11269,7 +11270,7 @@ static qnnrt_result qnnrt__run_fail(qnnrt_run *run, qnnrt_result code, const qnn
                                     const char *format, ...)
 {
     va_list args;
-    qnnrt__fail(qnnrt__run_err(run), code, "pipeline \"%.200s\": ", run->pipeline->info.name);
+    QNNRT__FAIL(qnnrt__run_err(run), code, "pipeline \"%.200s\": ", run->pipeline->info.name);
     if (slot != NULL)
         qnnrt_error_add(&run->error, "%s \"%.200s\" ", qnnrt_role_name(slot->role), slot->address);
     va_start(args, format);
@@ -11370,7 +11371,7 @@ static qnnrt__run_part *qnnrt__run_part_of(qnnrt_run *run, qnnrt_backend *b)
 static qnnrt_result qnnrt__run_check(const qnnrt_step_info *info, qnnrt_error *err)
 {
     if (info->host != NULL || info->backend != NULL) return QNNRT_OK;
-    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "%s was opened with desc.inspect, for"
+    return QNNRT__HINT(err, QNNRT__FAIL(err, QNNRT_E_STATE, "%s was opened with desc.inspect, for"
                                         " reading only", info->model->infos[info->context].file),
                        "Open it without desc.inspect.");
 }
@@ -11510,7 +11511,7 @@ QNNRT_API qnnrt_result qnnrt_run_create(qnnrt_mem *mem, size_t entry, qnnrt_run 
     qnnrt_result result = qnnrt__err_begin("qnnrt_run_create", "mem", mem, out, err);
     if (result != QNNRT_OK) return result;
     if (entry >= mem->plan->entry_count)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_run_create: the plan has %u entries, but not"
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "qnnrt_run_create: the plan has %u entries, but not"
                            " entry %llu", (unsigned)mem->plan->entry_count,
                            (unsigned long long)entry);
     p = mem->plan->entries[entry].pipeline;
@@ -11736,7 +11737,7 @@ static qnnrt_result qnnrt__run_bind(qnnrt_run *run, const qnnrt_slot *which, qnn
     if (QNNRT__UNLIKELY(slot == NULL)) return qnnrt__run_fail_slot(run, which);
     if (QNNRT__UNLIKELY(role != QNNRT_ROLE_ANY &&
                         (role == QNNRT_ROLE_INPUT) != (which->role == QNNRT_ROLE_INPUT)))
-        return qnnrt__hint(
+        return QNNRT__HINT(
             &run->error, qnnrt__run_fail(run, QNNRT_E_ARG, which, "is of another role"),
             role == QNNRT_ROLE_INPUT ? "Bind it with qnnrt_bind_output()."
                                      : "Bind it with qnnrt_bind_input().");
@@ -11761,7 +11762,7 @@ static qnnrt_result qnnrt__run_bind(qnnrt_run *run, const qnnrt_slot *which, qnn
 
 static qnnrt_result qnnrt__run_unbound(qnnrt_run *run, const qnnrt_slot *slot)
 {
-    return qnnrt__hint(&run->error, qnnrt__run_fail(run, QNNRT_E_STATE, slot, "is not bound and"
+    return QNNRT__HINT(&run->error, qnnrt__run_fail(run, QNNRT_E_STATE, slot, "is not bound and"
                                                     " has no memory in the plan"),
                        "Call qnnrt_bind() before qnnrt_exec().");
 }
@@ -11778,7 +11779,7 @@ static qnnrt_result qnnrt__run_range(qnnrt_run *run, const qnnrt_slot *slot, uin
     *now = found->now;
     if (found->data == NULL) return qnnrt__run_unbound(run, slot);
     if (writes && found->data == found->constant)
-        return qnnrt__hint(&run->error,
+        return QNNRT__HINT(&run->error,
                            qnnrt__run_fail(run, QNNRT_E_STATE, slot, "cannot be written"),
                            "Bind memory of your own to it first.");
     if (!qnnrt__size_within(begin, count, (*now)->count))
@@ -11965,7 +11966,7 @@ static qnnrt_result qnnrt__exec_have(qnnrt_run *run, size_t at, qnnrt_error *err
 static qnnrt_result qnnrt__exec_rigid(qnnrt_run *run)
 {
     char facts[400];
-    return qnnrt__hint(&run->error, qnnrt__run_fail(
+    return QNNRT__HINT(&run->error, qnnrt__run_fail(
                            run, QNNRT_E_STATE, run->rigid, "is %s, and its dims may change",
                            qnnrt_tensor_text(run->rigid->tensor, facts, sizeof(facts))),
                        "Call qnnrt_run_dynamic() or qnnrt_set_dims() of qnnrt_device.h first.");
@@ -11997,7 +11998,7 @@ static qnnrt_result qnnrt__exec_common(qnnrt_run *run, size_t a, size_t b)
                     (unsigned long long)y->bytes,
                     (unsigned long long)((x_end < y_end ? x_end : y_end) -
                                          (uintptr_t)(x->data > y->data ? x->data : y->data)));
-    return qnnrt__hint(&run->error, QNNRT_E_ARG, "Bind one of them to other memory.");
+    return QNNRT__HINT(&run->error, QNNRT_E_ARG, "Bind one of them to other memory.");
 }
 
 /* Compare the memory of the slots that were bound elsewhere with that of all. */
@@ -12105,7 +12106,7 @@ static QNNRT__NOT_INLINE qnnrt_result qnnrt__exec_careful(qnnrt_run *run, const 
     if (run->fresh_count > 0) result = qnnrt__exec_overlap(run);
     if (result != QNNRT_OK) return result;
     if (run->busy != NULL && !qnnrt__os_try_lock(run->busy))
-        return qnnrt__hint(&run->error, qnnrt__run_fail(run, QNNRT_E_BUSY, NULL, "another run of"
+        return QNNRT__HINT(&run->error, qnnrt__run_fail(run, QNNRT_E_BUSY, NULL, "another run of"
                            " its group is executing; they share memory"),
                            "Wait until it returns, or plan entries in different groups.");
     if (!run->mixed) qnnrt__hooks_lock(hooks);

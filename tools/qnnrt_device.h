@@ -284,7 +284,7 @@ static qnnrt_result qnnrt__memory_map(const char *from, const char *why, int our
         block->data = (unsigned char *)at + lead;
         return QNNRT_OK;
     }
-    result = qnnrt__fail(err, why != NULL ? QNNRT_E_UNSUPPORTED : QNNRT_E_MEMORY,
+    result = QNNRT__FAIL(err, why != NULL ? QNNRT_E_UNSUPPORTED : QNNRT_E_MEMORY,
                          "cannot %s %llu bytes from %s: %s", why != NULL ? "allocate" : "map",
                          (unsigned long long)block->bytes, from,
                          why != NULL ? why : strerror(errno));
@@ -317,7 +317,7 @@ static qnnrt_result qnnrt__memory_heap(void *user, const qnnrt_backend *backend,
     (void)backend;
     if (name[0] == '\0' || name[0] == '.' || strchr(name, '/') != NULL ||
         (size_t)snprintf(path, sizeof(path), "/dev/dma_heap/%s", name) >= sizeof(path))
-        return qnnrt__fail(err, QNNRT_E_ARG, "heap \"%.100s\" is not a name in /dev/dma_heap",
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "heap \"%.100s\" is not a name in /dev/dma_heap",
                            name);
     do heap = open(path, O_RDONLY | QNNRT__O_CLOEXEC);
     while (heap < 0 && errno == EINTR);
@@ -345,7 +345,7 @@ static qnnrt_result qnnrt__memory_memfd(void *user, const qnnrt_backend *backend
     const char *why = NULL;
     if (user == NULL &&
         (backend == NULL || backend->info.id != (uint32_t)QNNRT__ABI_BACKEND_REF))
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "anonymous files are for libQnnRef.so");
+        return QNNRT__FAIL(err, QNNRT_E_UNSUPPORTED, "anonymous files are for libQnnRef.so");
     block->fd = (int)qnnrt__syscall(SYS_memfd_create, "qnnrt", (unsigned)CLOSE_ON_EXEC);
     if (block->fd < 0 || qnnrt__ftruncate(block->fd, (off_t)block->bytes) != 0)
         why = strerror(errno);
@@ -366,11 +366,11 @@ static qnnrt_result qnnrt__memory_source(void *user, const qnnrt_backend *backen
     (void)backend;
     snprintf(from, sizeof(from), "file descriptor %d", source->fd);
     if (fstat(source->fd, &facts) != 0)
-        return qnnrt__fail(err, QNNRT_E_ARG, "%s: %s", from, strerror(errno));
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "%s: %s", from, strerror(errno));
     known = facts.st_size > 0 ? facts.st_size : lseek(source->fd, 0, SEEK_END);
     if (!qnnrt__size_add(source->offset, block->bytes, &end) ||
         (known > 0 && end > (uint64_t)known) || (place & (block->align - 1)) != 0)
-        return qnnrt__fail(err, QNNRT_E_ARG,
+        return QNNRT__FAIL(err, QNNRT_E_ARG,
                            "the plan needs %llu bytes aligned to %llu, from offset %llu of %s on,"
                            " which has %lld bytes; offset and address are aligned to %llu",
                            (unsigned long long)block->bytes, (unsigned long long)block->align,
@@ -449,7 +449,7 @@ static qnnrt_result qnnrt__package_register(const qnnrt__backend_hook *hook, qnn
     code = b->calls->backend_register_op_package(b->backend, package->path, package->provider,
                                                  package->target);
     if (code == 0) return QNNRT_OK;
-    qnnrt__fail(err, QNNRT_E_BACKEND, "op package %s with entry \"%s\" was refused by %s",
+    QNNRT__FAIL(err, QNNRT_E_BACKEND, "op package %s with entry \"%s\" was refused by %s",
                 package->path, package->provider, b->path);
     return qnnrt__codes_explain(err, "backendRegisterOpPackage", code, b->log_slot, b->mark);
 }
@@ -465,16 +465,16 @@ QNNRT_API qnnrt_result qnnrt_backend_register_ops(qnnrt_backend *backend, const 
     qnnrt_result result;
     qnnrt_error_clear(err);
     if (backend == NULL || path_bytes <= 1 || provider_bytes <= 1)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_backend_register_ops: backend, path or provider"
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "qnnrt_backend_register_ops: backend, path or provider"
                            " is NULL or empty");
     /* The loader puts the path on its stack, however long it is. */
     if (path_bytes > QNNRT__PATH_MAX)
-        return qnnrt__fail(err, QNNRT_E_ARG,
+        return QNNRT__FAIL(err, QNNRT_E_ARG,
                            "qnnrt_backend_register_ops: the path has %llu bytes, expected at most"
                            " %u; it begins with %.60s", (unsigned long long)path_bytes - 1,
                            (unsigned)QNNRT__PATH_MAX - 1, path);
     if (backend->calls->backend_register_op_package == NULL)
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s does not have op packages", backend->path);
+        return QNNRT__FAIL(err, QNNRT_E_UNSUPPORTED, "%s does not have op packages", backend->path);
     if (backend->backend == NULL) return qnnrt__backend_lost(backend->path, err);
     package = (qnnrt__package *)qnnrt__mem_alloc(&backend->hooks, sizeof(*package) + bytes);
     if (package == NULL) return qnnrt__fail_memory(err, "an op package");
@@ -546,13 +546,13 @@ static qnnrt_result qnnrt__vote_check(const qnnrt_power_desc *desc, qnnrt_error 
                                               0, 0 };
     int i;
     if ((unsigned)desc->preset > (unsigned)QNNRT_POWER_LOW_POWER_SAVER)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: preset %d, expected 0 to %d",
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "qnnrt_power_set: preset %d, expected 0 to %d",
                            (int)desc->preset, (int)QNNRT_POWER_LOW_POWER_SAVER);
     if (desc->dcvs < -1 || desc->dcvs > 1)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: dcvs is %d, expected 1, -1 or 0",
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "qnnrt_power_set: dcvs is %d, expected 1, -1 or 0",
                            desc->dcvs);
     if (qnnrt__vote_number(desc->rpc_polling_us) > QNNRT__ABI_POWER_POLLING_MOST)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: rpc_polling_us is %u; at most %d, or"
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "qnnrt_power_set: rpc_polling_us is %u; at most %d, or"
                            " QNNRT_POWER_ZERO", (unsigned)desc->rpc_polling_us,
                            (int)QNNRT__ABI_POWER_POLLING_MOST);
     for (i = 0; i < 2; ++i) {
@@ -560,15 +560,15 @@ static qnnrt_result qnnrt__vote_check(const qnnrt_power_desc *desc, qnnrt_error 
         if ((c->min | c->target | c->max) == 0 ||
             (c->min >= QNNRT__ABI_CORNER_MIN && c->min <= c->target && c->target <= c->max &&
              c->max <= QNNRT__ABI_CORNER_MAX)) continue;
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: the corners of the %s are 0x%x,"
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "qnnrt_power_set: the corners of the %s are 0x%x,"
                            " 0x%x, 0x%x; give all three, ascending, from 0x%x to 0x%x",
                            i == 0 ? "bus" : "core", (unsigned)c->min, (unsigned)c->target,
                            (unsigned)c->max, (unsigned)QNNRT__ABI_CORNER_MIN,
                            (unsigned)QNNRT__ABI_CORNER_MAX);
     }
     if (memcmp(desc, &nothing, sizeof(nothing)) != 0) return QNNRT_OK;
-    qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: the desc asks for nothing");
-    return qnnrt__hint(err, QNNRT_E_ARG,
+    QNNRT__FAIL(err, QNNRT_E_ARG, "qnnrt_power_set: the desc asks for nothing");
+    return QNNRT__HINT(err, QNNRT_E_ARG,
                        "Set a preset or a number, or pass NULL to take the vote back.");
 }
 
@@ -597,10 +597,10 @@ static qnnrt_result qnnrt__vote_set(qnnrt_backend *b, const qnnrt_power_desc *de
     }
     if (report != NULL || failed.name == NULL) return QNNRT_OK;
     if (failed.answer == QNNRT_POWER_NOT_AVAILABLE)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "cannot set %s: this backend"
+        return QNNRT__HINT(err, QNNRT__FAIL(err, QNNRT_E_UNSUPPORTED, "cannot set %s: this backend"
                                             " has no power settings", failed.name),
                            "Pass a report; then the call does not fail for this reason.");
-    qnnrt__fail(err, QNNRT_E_BACKEND, "%s was refused", failed.name);
+    QNNRT__FAIL(err, QNNRT_E_BACKEND, "%s was refused", failed.name);
     return qnnrt__codes_explain(err, call, failed.vendor_code, b->log_slot, mark);
 }
 
@@ -610,7 +610,7 @@ QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power
     qnnrt_result result = QNNRT_OK;
     qnnrt_error_clear(err);
     if (report != NULL) memset(report, 0, sizeof(*report));
-    if (backend == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_power_set: backend is NULL");
+    if (backend == NULL) return QNNRT__FAIL(err, QNNRT_E_ARG, "qnnrt_power_set: backend is NULL");
     if (desc != NULL) result = qnnrt__vote_check(desc, err);
     if (result != QNNRT_OK) return result;
     if (backend->backend == NULL) return qnnrt__backend_lost(backend->path, err);
@@ -621,7 +621,7 @@ QNNRT_API qnnrt_result qnnrt_power_set(qnnrt_backend *backend, const qnnrt_power
         const uint32_t mark = qnnrt__log_mark(backend->log_slot);
         const qnnrt__abi_code code = qnnrt__power_release(&backend->power, &backend->hooks);
         if (code != 0) {
-            qnnrt__fail(err, QNNRT_E_BACKEND, "could not take back the power vote");
+            QNNRT__FAIL(err, QNNRT_E_BACKEND, "could not take back the power vote");
             result = qnnrt__codes_explain(err, "destroyPowerConfigId", code, backend->log_slot,
                                           mark);
         }
@@ -657,15 +657,15 @@ static qnnrt_result qnnrt__update_find(const qnnrt_graph_info *graph, const char
         for (i = 0; i < count && strcmp((*out)->name, name) != 0; ++i) ++*out;
         if (i == count) continue;
         if (kind == QNNRT__TABLE_UPDATEABLES) return QNNRT_OK;
-        return qnnrt__fail(err, QNNRT_E_ARG, "\"%.160s\" is an %s and not updateable", name,
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "\"%.160s\" is an %s and not updateable", name,
                            qnnrt__table_noun((qnnrt__table_kind)kind));
     }
-    qnnrt__fail(err, QNNRT_E_NOT_FOUND, "the metadata lists no updateable tensor \"%.160s\"", name);
+    QNNRT__FAIL(err, QNNRT_E_NOT_FOUND, "the metadata lists no updateable tensor \"%.160s\"", name);
     for (i = 0; i < graph->updateable_count && i < 8; ++i)
         qnnrt_error_add(err, "%s \"%.80s\"", i == 0 ? "; it lists" : ",",
                         graph->updateables[i].name);
     if (i < graph->updateable_count) qnnrt_error_add(err, ", ...");
-    return qnnrt__hint(err, QNNRT_E_NOT_FOUND,
+    return QNNRT__HINT(err, QNNRT_E_NOT_FOUND,
                        "Compile the tensor as updateable; qnnrt-run inspect lists those that are.");
 }
 
@@ -680,7 +680,7 @@ static qnnrt_result qnnrt__update_check(const qnnrt *model, const qnnrt_tensor_i
     else if (tensor->bytes == 0 || tensor->bytes > UINT32_MAX)
         why = " has a dtype or size that this version cannot hold in memory";
     else if (tensor->bytes != bytes)
-        return qnnrt__fail(err, QNNRT_E_MISMATCH, "\"%.160s\" needs %llu bytes, the data has %llu",
+        return QNNRT__FAIL(err, QNNRT_E_MISMATCH, "\"%.160s\" needs %llu bytes, the data has %llu",
                            tensor->name, (unsigned long long)tensor->bytes,
                            (unsigned long long)bytes);
     else if (model->take != NULL) why = ": its context comes and goes, see qnnrt_model_swap()";
@@ -689,7 +689,7 @@ static qnnrt_result qnnrt__update_check(const qnnrt *model, const qnnrt_tensor_i
               " device)";
     else if (b->calls->tensor_update == NULL) why = ": the backend has no updates";
     if (why == NULL) return QNNRT_OK;
-    return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "cannot update \"%.160s\"%s",
+    return QNNRT__HINT(err, QNNRT__FAIL(err, QNNRT_E_UNSUPPORTED, "cannot update \"%.160s\"%s",
                                         tensor->name, why),
                        "Compile a context binary for each set of weights.");
 }
@@ -707,14 +707,14 @@ QNNRT_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *gr
     qnnrt_result result;
     qnnrt_error_clear(err);
     if (model == NULL || graph == NULL || tensor == NULL || data == NULL)
-        return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_update: model, graph, tensor or data is NULL");
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "qnnrt_update: model, graph, tensor or data is NULL");
     if (context >= model->info.context_count)
-        return qnnrt__fail(err, QNNRT_E_ARG, "context %llu does not exist, the model has %u",
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "context %llu does not exist, the model has %u",
                            (unsigned long long)context, (unsigned)model->info.context_count);
     info = &model->infos[context];
     if (info->handle == NULL && model->take == NULL) {
-        qnnrt__fail(err, QNNRT_E_STATE, "%s is not loaded", info->file);
-        return qnnrt__hint(err, QNNRT_E_STATE,
+        QNNRT__FAIL(err, QNNRT_E_STATE, "%s is not loaded", info->file);
+        return QNNRT__HINT(err, QNNRT_E_STATE,
                            info->backend == NULL ? "Open it without desc.inspect."
                                                  : "Call qnnrt_context_load() first, or"
                                                    " qnnrt_model_recover() after a restart of the"
@@ -722,7 +722,7 @@ QNNRT_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *gr
     }
     of = qnnrt__model_graph(model, context, graph);
     if (of == NULL)
-        return qnnrt__fail(err, QNNRT_E_NOT_FOUND, "%s has no graph \"%.160s\"", info->file, graph);
+        return QNNRT__FAIL(err, QNNRT_E_NOT_FOUND, "%s has no graph \"%.160s\"", info->file, graph);
     result = qnnrt__update_find(of, tensor, &found, err);
     if (result == QNNRT_OK) result = qnnrt__update_check(model, found, bytes, err);
     if (result == QNNRT_OK) {
@@ -735,7 +735,7 @@ QNNRT_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *gr
         b->mark = qnnrt__log_mark(b->log_slot);
         code = b->calls->tensor_update(qnnrt__model_handle(model, context, of), &list, 1);
         if (code != 0) {
-            qnnrt__fail(err, QNNRT_E_BACKEND, "the update of \"%.160s\" was refused", tensor);
+            QNNRT__FAIL(err, QNNRT_E_BACKEND, "the update of \"%.160s\" was refused", tensor);
             result = qnnrt__codes_explain(err, "tensorUpdateGraphTensors", code, b->log_slot,
                                           b->mark);
         }
@@ -911,10 +911,10 @@ QNNRT_API qnnrt_result qnnrt_model_swap(qnnrt *model, uint64_t bytes, qnnrt_erro
     for (i = 0; i < model->info.context_count && bytes > 0; ++i) {
         const qnnrt_context_info *info = &model->infos[i];
         if (info->device_bytes <= bytes) continue;
-        qnnrt__fail(err, QNNRT_E_LIMIT, "%s alone needs %llu bytes on the device, more than the"
+        QNNRT__FAIL(err, QNNRT_E_LIMIT, "%s alone needs %llu bytes on the device, more than the"
                     " budget (%llu)", info->file, (unsigned long long)info->device_bytes,
                     (unsigned long long)bytes);
-        return qnnrt__hint(err, QNNRT_E_LIMIT,
+        return QNNRT__HINT(err, QNNRT_E_LIMIT,
                            "Raise the budget, or split the model into more shards.");
     }
     swap = (qnnrt__swap *)model->taker;
@@ -943,15 +943,15 @@ static qnnrt_result qnnrt__recover_check(qnnrt *model, size_t at, qnnrt_error *e
     const char *file = context->info->file;
     qnnrt_result result;
     if (model->made != NULL) {
-        qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "a model on this backend was built here"
+        QNNRT__FAIL(err, QNNRT_E_UNSUPPORTED, "a model on this backend was built here"
                     " (\"%.200s\"): it has no file to load again", file);
-        return qnnrt__hint(err, QNNRT_E_UNSUPPORTED, "Close it, or save it and open the file.");
+        return QNNRT__HINT(err, QNNRT_E_UNSUPPORTED, "Close it, or save it and open the file.");
     }
     if (context->info->failure != NULL) return QNNRT_OK;
     if (context->from.data != NULL && model->residency == QNNRT_RESIDENT_ALL) {
-        qnnrt__fail(err, QNNRT_E_STATE, "%s was loaded from memory that was the model's during"
+        QNNRT__FAIL(err, QNNRT_E_STATE, "%s was loaded from memory that was the model's during"
                     " qnnrt_open() only", file);
-        return qnnrt__hint(err, QNNRT_E_STATE, "Close the model and open it again, or keep the"
+        return QNNRT__HINT(err, QNNRT_E_STATE, "Close the model and open it again, or keep the"
                            " memory and set desc.residency.");
     }
     result = qnnrt__context_load(context, &model->ways, err);
@@ -1000,10 +1000,10 @@ QNNRT_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err)
     qnnrt_backend *b;
     size_t i;
     qnnrt_error_clear(err);
-    if (model == NULL) return qnnrt__fail(err, QNNRT_E_ARG, "qnnrt_model_recover: model is NULL");
+    if (model == NULL) return QNNRT__FAIL(err, QNNRT_E_ARG, "qnnrt_model_recover: model is NULL");
     b = model->info.backend;
     if (b == NULL)
-        return qnnrt__fail(err, QNNRT_E_STATE, "qnnrt_model_recover: the model was opened with"
+        return QNNRT__FAIL(err, QNNRT_E_STATE, "qnnrt_model_recover: the model was opened with"
                            " desc.inspect and has no backend");
     builders = qnnrt__os_load(&b->users);
     for (of = b->models; of != NULL; of = of->next, --builders) {
@@ -1012,8 +1012,8 @@ QNNRT_API qnnrt_result qnnrt_model_recover(qnnrt *model, qnnrt_error *err)
             result = qnnrt__recover_check(each, i, err);
     }
     if (result == QNNRT_OK && builders > 0) {
-        qnnrt__fail(err, QNNRT_E_BUSY, "%u builders use %s", (unsigned)builders, b->path);
-        return qnnrt__hint(err, QNNRT_E_BUSY, "Finish or destroy them first.");
+        QNNRT__FAIL(err, QNNRT_E_BUSY, "%u builders use %s", (unsigned)builders, b->path);
+        return QNNRT__HINT(err, QNNRT_E_BUSY, "Finish or destroy them first.");
     }
     if (result != QNNRT_OK) return qnnrt__hint_general(err, result);
     for (of = b->runs; of != NULL; of = of->next) of->call(of->of);
@@ -1167,7 +1167,7 @@ static qnnrt_result qnnrt__dynamic_before(qnnrt__run_hook *hook, size_t step,
         qnnrt__run_fail(run, QNNRT_E_STATE, below, "has fewer elements than its bound, and the dims"
                         " of output \"%.160s\" are not set; the CPU library does not find them",
                         unset->address);
-        return qnnrt__hint(&run->error, QNNRT_E_STATE,
+        return QNNRT__HINT(&run->error, QNNRT_E_STATE,
                            "Call qnnrt_set_dims() with the dims that this output will have.");
     }
     if (below != NULL && dynamic->executes->warm != run->generations[step]) {
@@ -1222,7 +1222,7 @@ static void qnnrt__dynamic_end(qnnrt__run_hook *hook, qnnrt_result result)
         optional |= !dynamic->slots[i].required && !dynamic->run->slots[i].omitted;
     if (result != QNNRT_E_BACKEND || !optional) return;
     dynamic->run->error.hint[0] = '\0';
-    qnnrt__hint(&dynamic->run->error, result,
+    QNNRT__HINT(&dynamic->run->error, result,
                 "Call qnnrt_omit() for the optional tensors: the CPU library takes none.");
 }
 
@@ -1323,7 +1323,7 @@ QNNRT_API qnnrt_result qnnrt_omit(qnnrt_run *run, const qnnrt_slot *slot)
     if (of == NULL || of->required) {
         qnnrt__run_fail(run, QNNRT_E_ARG, slot, "is required%s",
                         slot->tensor->optional ? " by another step" : "");
-        return qnnrt__hint(&run->error, QNNRT_E_ARG,
+        return QNNRT__HINT(&run->error, QNNRT_E_ARG,
                            "Omit only inputs and outputs with qnnrt_tensor_info.optional.");
     }
     qnnrt__run_omit(run, found, 1);
@@ -1345,7 +1345,7 @@ QNNRT_API qnnrt_result qnnrt_set_dims(qnnrt_run *run, const qnnrt_slot *slot, co
         qnnrt__run_fail(run, QNNRT_E_MISMATCH, slot, "is %s, but the dims to set are %s",
                         qnnrt_tensor_text(tensor, facts, sizeof(facts)),
                         qnnrt__dynamic_text(dims, rank, given, sizeof(given)));
-        return qnnrt__hint(&run->error, QNNRT_E_MISMATCH, "%s",
+        return QNNRT__HINT(&run->error, QNNRT_E_MISMATCH, "%s",
                            of != NULL ? "Change only the dims after \"<=\", to at least 1."
                                       : "Compile the graph with dynamic dims to change them.");
     }

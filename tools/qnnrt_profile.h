@@ -231,7 +231,7 @@ typedef struct qnnrt__profile_list {           /* a table that grows */
 static qnnrt_result qnnrt__profile_check(qnnrt_profile_level level, qnnrt_error *err)
 {
     if ((unsigned)level <= (unsigned)QNNRT_PROFILE_OPTRACE) return QNNRT_OK;
-    return qnnrt__fail(err, QNNRT_E_ARG, "profile level %d, expected 0 to %d", (int)level,
+    return QNNRT__FAIL(err, QNNRT_E_ARG, "profile level %d, expected 0 to %d", (int)level,
                        (int)QNNRT_PROFILE_OPTRACE);
 }
 
@@ -261,7 +261,7 @@ static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level le
         calls->profile_get_events == NULL ||
         (calls->profile_get_event == NULL && calls->profile_get_extended_event == NULL) ||
         (trace && calls->profile_set_config == NULL))
-        return qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no functions for %s profiles", b->path,
+        return QNNRT__FAIL(err, QNNRT_E_UNSUPPORTED, "%s has no functions for %s profiles", b->path,
                            names[level]);
     code = calls->profile_create(b->backend, level == QNNRT_PROFILE_BASIC
                                                  ? QNNRT__ABI_PROFILE_BASIC
@@ -275,14 +275,14 @@ static qnnrt_result qnnrt__profile_open(qnnrt_backend *b, qnnrt_profile_level le
     qnnrt__profile_close(b, *out);
     *out = NULL;
     if ((code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) {
-        qnnrt__fail(err, QNNRT_E_UNSUPPORTED, "%s has no %s profiles: %s answered 0x%x", b->path,
+        QNNRT__FAIL(err, QNNRT_E_UNSUPPORTED, "%s has no %s profiles: %s answered 0x%x", b->path,
                     names[level], call, (unsigned)(code & 0xFFFF));
         if (err != NULL) err->vendor_code = code;
-        return qnnrt__hint(err, QNNRT_E_UNSUPPORTED,
+        return QNNRT__HINT(err, QNNRT_E_UNSUPPORTED,
                            trace ? "Use the level detailed; only HTP has traces."
                                  : "Profile on another backend.");
     }
-    qnnrt__fail(err, QNNRT_E_BACKEND, "%s: cannot create a %s profile", b->path, names[level]);
+    QNNRT__FAIL(err, QNNRT_E_BACKEND, "%s: cannot create a %s profile", b->path, names[level]);
     return qnnrt__codes_explain(err, call, code, b->log_slot, mark);
 }
 
@@ -399,20 +399,20 @@ static qnnrt_result qnnrt__profile_level(qnnrt__profile_list *list, uint64_t eve
         code = calls->profile_get_sub_events(event, &ids, &found);
     if (depth > 0 && (code & 0xFFFF) == QNNRT__ABI_NOT_SUPPORTED) return QNNRT_OK;
     if (code != 0) {
-        qnnrt__fail(list->err, QNNRT_E_BACKEND, "%s: could not read the profile's events",
+        QNNRT__FAIL(list->err, QNNRT_E_BACKEND, "%s: could not read the profile's events",
                     list->backend->path);
         return qnnrt__codes_explain(list->err, depth == 0 ? "profileGetEvents"
                                                           : "profileGetSubEvents", code, -1, 0);
     }
     if (found == 0) return QNNRT_OK;
     if (found > list->left)
-        return qnnrt__fail(list->err, QNNRT_E_LIMIT, "the profile has more than %d events",
+        return QNNRT__FAIL(list->err, QNNRT_E_LIMIT, "the profile has more than %d events",
                            (int)QNNRT__PROFILE_MOST);
     if (depth == QNNRT__PROFILE_DEEPEST)
-        return qnnrt__fail(list->err, QNNRT_E_LIMIT,
+        return QNNRT__FAIL(list->err, QNNRT_E_LIMIT,
                            "the profile's events are nested deeper than %d levels", (int)depth);
     if (ids == NULL)
-        return qnnrt__fail(list->err, QNNRT_E_BACKEND, "the profile declares %u events, but the"
+        return QNNRT__FAIL(list->err, QNNRT_E_BACKEND, "the profile declares %u events, but the"
                            " list is missing", (unsigned)found);
     list->left -= found;
     to = (qnnrt__abi_event_node *)qnnrt__arena_alloc(&list->arena, found, sizeof(*to));
@@ -593,7 +593,7 @@ static qnnrt_result qnnrt__profile_events(qnnrt_run *run, qnnrt__profile **out)
     qnnrt_backend *held = NULL;
     size_t i;
     if (why != NULL)
-        return qnnrt__hint(err, qnnrt__fail(err, QNNRT_E_STATE, "there are no events%s", why), "%s",
+        return QNNRT__HINT(err, QNNRT__FAIL(err, QNNRT_E_STATE, "there are no events%s", why), "%s",
                            profile == NULL ? "Call qnnrt_run_profile() before qnnrt_exec()."
                                            : "Call qnnrt_exec() first.");
     if (profile->state == QNNRT__PROFILE_READ) return QNNRT_OK;
@@ -634,7 +634,7 @@ QNNRT_API qnnrt_result qnnrt_run_events(qnnrt_run *run, const qnnrt_profile_even
     if (count != NULL) *count = 0;
     if (run == NULL) return QNNRT_E_ARG;
     if (events == NULL || count == NULL)
-        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
+        return QNNRT__FAIL(qnnrt__run_err(run), QNNRT_E_ARG,
                            "qnnrt_run_events: events or count is NULL");
     result = qnnrt__profile_events(run, &profile);
     if (result != QNNRT_OK) return result;
@@ -779,7 +779,7 @@ static qnnrt_result qnnrt__export_write(const qnnrt__profile *profile, qnnrt_bac
     uint64_t before, after;
     int missing;
     if (length >= sizeof(folder) || path[strlen(path) - 1] == '/')
-        return qnnrt__fail(err, QNNRT_E_ARG, "%.200s is not the path of a file, or is too long",
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "%.200s is not the path of a file, or is too long",
                            path);
     memcpy(folder, slash == NULL ? "." : path, length);
     folder[length] = '\0';
@@ -788,15 +788,15 @@ static qnnrt_result qnnrt__export_write(const qnnrt__profile *profile, qnnrt_bac
     code = qnnrt__export_steps(profile, b->build_id, calls, &target, &call);
     qnnrt__hooks_unlock(&b->hooks);
     if (code != 0) {
-        qnnrt__fail(err, QNNRT_E_BACKEND, "cannot write the profile log %.400s", path);
+        QNNRT__FAIL(err, QNNRT_E_BACKEND, "cannot write the profile log %.400s", path);
         return qnnrt__codes_explain(err, call, code, -1, 0);
     }
     /* The genuine libraries answer success even when they could not write. */
     why = qnnrt__os_file_head(path, NULL, 0, &after, &missing);
     if (after > before) return QNNRT_OK;
-    qnnrt__fail(err, QNNRT_E_IO, "the profile log %.400s was not written: %s", path,
+    QNNRT__FAIL(err, QNNRT_E_IO, "the profile log %.400s was not written: %s", path,
                 why != NULL ? why : "it has not grown");
-    return qnnrt__hint(err, QNNRT_E_IO, "Give the path of a plain file, in a folder that this"
+    return QNNRT__HINT(err, QNNRT_E_IO, "Give the path of a plain file, in a folder that this"
                        " process may write to.");
 }
 
@@ -810,7 +810,7 @@ QNNRT_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char *path)
     qnnrt_result result;
     if (run == NULL) return QNNRT_E_ARG;
     if (path == NULL || path[0] == '\0')
-        return qnnrt__fail(qnnrt__run_err(run), QNNRT_E_ARG,
+        return QNNRT__FAIL(qnnrt__run_err(run), QNNRT_E_ARG,
                            "qnnrt_run_profile_log: path is NULL or empty");
     result = qnnrt__profile_events(run, &profile);
     if (result != QNNRT_OK) return result;
@@ -824,7 +824,7 @@ QNNRT_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char *path)
         calls->profile_write != NULL && calls->profile_free_target != NULL)
         result = qnnrt__export_write(profile, b, calls, path, &run->error);
     else
-        result = qnnrt__fail(&run->error, QNNRT_E_VERSION,
+        result = QNNRT__FAIL(&run->error, QNNRT_E_VERSION,
                              "%s has system interface %u.%u, which cannot write profile logs;"
                              " that of release 2.40 or newer can, but 2.44 cannot", system.path,
                              (unsigned)system.provider->version.major,

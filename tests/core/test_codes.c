@@ -558,7 +558,7 @@ static void error_of(qnnrt_error *err, uint64_t code, const logged *list, size_t
     CHECK(slot >= 0);
     mark = qnnrt__log_mark(slot);
     for (i = 0; i < count; ++i) log_text(&qnnrt__log_slots[slot], list[i].level, "%s\n", list[i].text);
-    qnnrt__fail(err, QNNRT_E_BACKEND, "one.bin cannot be loaded");
+    QNNRT__FAIL(err, QNNRT_E_BACKEND, "one.bin cannot be loaded");
     qnnrt__codes_explain(err, "contextCreateFromBinary", code, slot, mark);
     qnnrt__log_close(slot);
     known = qnnrt_explain_code(code);
@@ -575,7 +575,7 @@ TEST(each_code_has_its_cause_and_hint)
     size_t i, own = 0;
     for (i = 0; (entry = qnnrt_explain_get(i)) != NULL && entry->text == NULL; ++i) {
         TEST_JUNK(err);
-        qnnrt__fail(&err, QNNRT_E_BACKEND, "it failed");
+        QNNRT__FAIL(&err, QNNRT_E_BACKEND, "it failed");
         qnnrt__codes_explain(&err, "graphExecute", entry->code, -1, 0);
         own += err.cause != NULL;
         qnnrt_explain_error(&err);

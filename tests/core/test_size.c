@@ -130,27 +130,27 @@ TEST(error_formats_are_those_of_printf)
     char long_text[1200];
     size_t i;
     TEST_JUNK(err);
-    CHECK_EQ(qnnrt__fail(&err, QNNRT_E_ARG, "%s|%5d|%-4u|%x|%llu|%g|100%%", "a\nb\033", -3, 7u, 0xBEEFu,
+    CHECK_EQ(QNNRT__FAIL(&err, QNNRT_E_ARG, "%s|%5d|%-4u|%x|%llu|%g|100%%", "a\nb\033", -3, 7u, 0xBEEFu,
                          (unsigned long long)UINT64_MAX, 0.5), QNNRT_E_ARG);
     CHECK(strcmp(err.text, "a b?|   -3|7   |beef|18446744073709551615|0.5|100%") == 0);
     CHECK(err.hint[0] == '\0' && err.vendor_code == 0);
-    CHECK_EQ(qnnrt__fail(NULL, QNNRT_E_IO, "%s", "x"), QNNRT_E_IO);
-    CHECK_EQ(qnnrt__hint(NULL, QNNRT_E_IO, "%s", "x"), QNNRT_E_IO);
+    CHECK_EQ(QNNRT__FAIL(NULL, QNNRT_E_IO, "%s", "x"), QNNRT_E_IO);
+    CHECK_EQ(QNNRT__HINT(NULL, QNNRT_E_IO, "%s", "x"), QNNRT_E_IO);
     qnnrt_error_add(NULL, "%s", "x");
     qnnrt__err_text(NULL, "x", 1);
     qnnrt_error_clear(NULL);
-    CHECK_EQ(qnnrt__hint(&err, QNNRT_E_ARG, "Do %s.", "this"), QNNRT_E_ARG);
+    CHECK_EQ(QNNRT__HINT(&err, QNNRT_E_ARG, "Do %s.", "this"), QNNRT_E_ARG);
     /* The first hint stays. */
-    CHECK_EQ(qnnrt__hint(&err, QNNRT_E_ARG, "Do %s.", "that"), QNNRT_E_ARG);
+    CHECK_EQ(QNNRT__HINT(&err, QNNRT_E_ARG, "Do %s.", "that"), QNNRT_E_ARG);
     CHECK(strcmp(err.hint, "Do this.") == 0);
     /* A text that does not fit is cut between two characters of two bytes. */
     for (i = 0; i + 2 < sizeof(long_text); i += 2) memcpy(long_text + i, "\xC3\xA9", 2);
     long_text[i] = '\0';
-    CHECK_EQ(qnnrt__fail(&err, QNNRT_E_ARG, "%s%s", long_text, long_text), QNNRT_E_ARG);
+    CHECK_EQ(QNNRT__FAIL(&err, QNNRT_E_ARG, "%s%s", long_text, long_text), QNNRT_E_ARG);
     CHECK_EQ(strlen(err.text), sizeof(err.text) - 2);
     qnnrt__err_text(&err, long_text, 2);
     CHECK_EQ(strlen(err.text), sizeof(err.text) - 2);
-    CHECK_EQ(qnnrt__hint(&err, QNNRT_E_ARG, "%s", long_text), QNNRT_E_ARG);
+    CHECK_EQ(QNNRT__HINT(&err, QNNRT_E_ARG, "%s", long_text), QNNRT_E_ARG);
     CHECK_EQ(strlen(err.hint), sizeof(err.hint) - 2);
 }
 
@@ -163,7 +163,7 @@ TEST(each_result_that_has_a_general_hint_gets_it)
     qnnrt_error err;
     size_t i;
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
-        qnnrt__fail(&err, cases[i].result, "x");
+        QNNRT__FAIL(&err, cases[i].result, "x");
         CHECK_EQ(qnnrt__hint_general(&err, cases[i].result), cases[i].result);
         CHECK_EQ(err.hint[0] != '\0', cases[i].hinted);
         CHECK(TEST_TOLD(err)[0] == 'x');
@@ -241,7 +241,7 @@ TEST(a_report_of_many_lines_says_what_it_left_out)
             int slot = qnnrt__log_open(&book, &hooks, QNNRT_LOG_WARN);
             mark = qnnrt__log_mark(slot);
             for (i = 0; i < total; ++i) log_line(slot, i == before ? 1 : 2, "line %u.", i);
-            qnnrt__fail(&err, QNNRT_E_BACKEND, "x");
+            QNNRT__FAIL(&err, QNNRT_E_BACKEND, "x");
             qnnrt__log_report(slot, mark, &err);
             qnnrt__log_close(slot);
             snprintf(heard.text, sizeof(heard.text), "logged first, an error: line %u.", before);

@@ -60,8 +60,8 @@ def private(text, prefixes):
 
 
 # Check the pattern itself.
-check(private("a = qnnrt__fail(QNNRT__STATIC) + qnnrt_json__peek();", ["qnnrt", "qnnrt_json"]) ==
-      ["QNNRT__STATIC", "qnnrt__fail", "qnnrt_json__peek"], "private names are not found")
+check(private("a = QNNRT__FAIL(QNNRT__STATIC) + qnnrt_json__peek();", ["qnnrt", "qnnrt_json"]) ==
+      ["QNNRT__STATIC", "QNNRT__FAIL", "qnnrt_json__peek"], "private names are not found")
 check(private("qnnrt_llm__fail(qnnrt_fail)", ["qnnrt", "qnnrt_json"]) == [], "qnnrt_llm__fail is not a private name of qnnrt.h")
 
 # A header of its own may use the private names of no other.

@@ -510,7 +510,8 @@ def runs(path, title, snippet):
 
 
 # A loop that the table does not have is a failure; the programs above run those of qnnrt_llm.h.
-for path in sorted(glob.glob(TOP + "/*.h") + [path for part in ("tools", "examples") for path in glob.glob("%s/%s/**/*.[ch]*" % (TOP, part), recursive=True)]):
+for path in sorted(glob.glob(TOP + "/*.h") + [path for part in ("tools", "examples") for kind in ("c", "h", "cpp", "hpp")
+                                              for path in glob.glob("%s/%s/**/*.%s" % (TOP, part, kind), recursive=True)]):
     snippets, count = loops_of(path)
     path = os.path.relpath(path, TOP)
     known = {"", "Several sequences", "Drafts"} if path == "tools/qnnrt_llm.h" else {title for header, title in RUN if header == path}

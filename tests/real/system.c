@@ -136,7 +136,7 @@ TEST(table)
             ++folders;
         }
     if (file != NULL && !test_write_file(file, text, text_used)) return;
-    golden = (char *)test_read_file(real_join(path, test_arg(1), "../golden/table.txt"), &bytes);
+    golden = (char *)test_read_file("tests/golden/table.txt", &bytes);
     CHECK(golden != NULL);
     if (bytes != text_used || memcmp(golden, text, bytes) != 0) show_difference(text, golden);
     CHECK_EQ(bytes, text_used);
