@@ -14,13 +14,15 @@
 
 FILE *cli_take_stdout(void)
 {
+    int good = 1;
     /* fill closed descriptors 0 to 2, so that no later file gets one of them */
-    for (int fd = 0; fd <= 2; ++fd)
-        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF && open("/dev/null", O_RDWR) != fd)
-            return NULL;
-    const int own = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-    if (own == -1 || dup2(STDERR_FILENO, STDOUT_FILENO) == -1) return NULL;
-    return fdopen(own, "w");
+    for (int fd = 0; good && fd <= 2; ++fd)
+        good = fcntl(fd, F_GETFD) != -1 || errno != EBADF || open("/dev/null", O_RDWR) == fd;
+    const int own = good ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
+    FILE *out = own != -1 && dup2(STDERR_FILENO, STDOUT_FILENO) != -1 ? fdopen(own, "w") : NULL;
+    if (out != NULL) return out;
+    fprintf(stderr, "%s: cannot copy standard output: %s\n", cli_name, strerror(errno));
+    exit(STATUS_FAILED);
 }
 
 int cli_close_stdout(FILE *out)

@@ -138,8 +138,8 @@ void cli_log(void *user, qnnrt_log_level level, const char *room,
 
 /* ---- files.c: standard output, and files that are read and written with care ---- */
 
-/* Take descriptor 1 for this program, and make it standard error for all libraries. Return NULL on
-   failure, with errno set. */
+/* Take descriptor 1 for this program, and make it standard error for all libraries. End the program
+   when that fails. */
 FILE *cli_take_stdout(void);
 
 /* Close what cli_take_stdout() returned. Return 0 after printing an error. */

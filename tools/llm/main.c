@@ -79,10 +79,6 @@ int main(int argc, char **argv)
     cli_parsed parsed;
     memset(&t, 0, sizeof(t));
     t.out = cli_take_stdout();
-    if (t.out == NULL) {
-        perror(CLI_NAME ": cannot copy standard output");
-        return STATUS_FAILED;
-    }
     cli_catch_signals();
     t.terminal = isatty(fileno(t.out));
     t.set.max_gen = UINT64_MAX;

@@ -331,10 +331,6 @@ int main(int argc, char **argv)
     cli_parsed parsed;
     memset(&t, 0, sizeof(t));
     t.out = cli_take_stdout();
-    if (t.out == NULL) {
-        perror(CLI_NAME ": cannot copy standard output");
-        return STATUS_FAILED;
-    }
     cli_catch_signals();
     t.trace_begin_ns = cli_now_ns();
     t.set.inferences = 1;
