@@ -21,6 +21,11 @@ core:
 lines:
 	@$(PYTHON) tests/project/lines.py
 
+.PHONY: times
+## times: seconds of CPU of qnnrt-run, make check and make check T=wire, cold and after a change
+times:
+	@sh tests/project/times.sh
+
 .PHONY: layers
 ## layers: draw which header, folder, unit and room uses which, floor by floor; an arrow upwards or a circle is an error (L=word)
 layers:
