@@ -4,32 +4,8 @@
 #   sh tests/cli/test_explain.sh [BUILD_DIR]
 #
 # BUILD_DIR (default build) holds qnnrt-run. A check that passes prints nothing.
-set -u
-LC_ALL=C
-export LC_ALL
-
-build=${1:-build}
-tool=$build/qnnrt-run
-case $tool in */*) ;; *) tool=./$tool ;; esac
-passed=0 failed=0 status=0
-
-if [ ! -e "$tool" ]; then
-    echo "test_explain: $tool is missing"
-    echo "0 passed, 1 failed"
-    exit 1
-fi
-
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/test_explain.XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 130' INT TERM HUP
-
-good() { passed=$((passed + 1)); }
-
-# bad NAME REASON
-bad() {
-    failed=$((failed + 1))
-    echo "test_explain: $1: $2"
-}
+suite=test_explain
+. "$(dirname "$0")/../harness/tool.sh"
 
 # explain WORD ...: status, and $tmp/out and $tmp/err
 explain() {
@@ -152,5 +128,4 @@ unknown control '\x1B[2J' explain "$(printf '\033[2J')"
 "$tool" --help >"$tmp/out" 2>&1
 says help 'qnnrt-run explain'
 
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ]
+finish

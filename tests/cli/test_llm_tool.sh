@@ -28,12 +28,6 @@ unset QNNREF_FAULTS
 prompt='And the LORD said unto '
 expected=$(sed -n 's/.*"prompt": "And the LORD said unto ", "text": "\([^"]*\)".*/\1/p' "$data/llm/expected.json")
 
-made() {
-    folder=$1 from=$2
-    shift 2
-    mkdir "$tmp/$folder"
-    check "made_$folder" "it is not exported" "$export" "$from" "$tmp/$folder" --backend_so "$ref" "$@"
-}
 # llm OPTION ...: with the model of two shards, or another: llm_with FOLDER OPTION ...
 llm() { run --ctx_dir "$tmp/model" --backend_so "$ref" "$@"; }
 llm_with() {

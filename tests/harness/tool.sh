@@ -45,6 +45,22 @@ check() {
     if "$@" >/dev/null 2>&1; then good; else bad "$name" "$reason"; fi
 }
 
+# step NAME COMMAND ...: the command succeeds; its output is in $tmp/log. logged NAME TEXT: that output holds the text
+step() {
+    name=$1
+    shift
+    if (unset MAKEFLAGS MAKELEVEL; "$@") >"$tmp/log" 2>&1; then good; else bad "$name" "$(tail -n 30 "$tmp/log")"; fi
+}
+logged() { if grep -qF -- "$2" "$tmp/log"; then good; else bad "$1" "no '$2' in: $(tail -n 5 "$tmp/log")"; fi; }
+
+# made FOLDER MODEL OPTION ...: $tmp/FOLDER is what examples/llm/export makes of a model, for $ref
+made() {
+    folder=$1 from=$2
+    shift 2
+    mkdir "$tmp/$folder"
+    check "made_$folder" "it is not exported" "$export" "$from" "$tmp/$folder" --backend_so "$ref" "$@"
+}
+
 # run ARGUMENT ...: status, and $tmp/out and $tmp/err
 run() {
     "$tool" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null

@@ -15,13 +15,6 @@ ref=$build/libQnnRef.so
 model=$data/llm/model
 perplexity=2.608475
 
-# made FOLDER MODEL_DIR OPTION ...: exported for the reference backend
-made() {
-    folder=$1 from=$2
-    shift 2
-    mkdir "$tmp/$folder"
-    check "made_$folder" "it is not exported" "$export" "$from" "$tmp/$folder" --backend_so "$ref" "$@"
-}
 
 # near NAME SHARE: the perplexity is right within this share
 near() {

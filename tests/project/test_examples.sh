@@ -2,14 +2,9 @@
 # The output of the examples on the genuine libraries.
 #     sh tests/project/test_examples.sh [BUILD_DIR [RELEASE_DIR]]
 # Without the release folder its checks are skipped, or failed with QNNRT_REQUIRE_ALL=1.
-build=${1:-build}
-release=${2:-build/qnn/2.51/onnxruntime_qnn}
-passed=0 failed=0 skipped=0
-out=$(mktemp -d) || exit 1
-trap 'rm -rf "$out"' EXIT
-
-good() { passed=$((passed + 1)); }
-bad() { failed=$((failed + 1)); echo "test_examples: $1: $2"; }
+suite=test_examples
+. "$(dirname "$0")/../harness/tool.sh"
+out=$tmp
 
 "$build/examples/01_hello" >"$out/text" 2>&1
 if [ $? -eq 2 ] && grep -q '^usage: ' "$out/text"; then good; else bad hello_usage "no usage line, or another status than 2"; fi
@@ -109,5 +104,4 @@ if [ -f "$release/libQnnHtp.so" ]; then
 elif [ "${QNNRT_REQUIRE_ALL:-0}" = 1 ]; then bad genuine "no libQnnHtp.so in $release: make qnn-libs"
 else skipped=$((skipped + 10)); fi
 
-if [ $skipped -gt 0 ]; then echo "$passed passed, $failed failed, $skipped skipped"; else echo "$passed passed, $failed failed"; fi
-[ $failed -eq 0 ]
+finish

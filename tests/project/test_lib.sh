@@ -2,30 +2,11 @@
 # libqnnrt.so: what it exports and needs; installed below a prefix; used from C, C++ and CMake.
 #     sh tests/project/test_lib.sh [BUILD_DIR]
 # Without cmake, pkg-config or a second compiler its checks are skipped, or failed with QNNRT_REQUIRE_ALL=1.
-set -u
-LC_ALL=C
-export LC_ALL
-build=${1:-build}
-passed=0 failed=0 skipped=0
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
+suite=test_lib
+. "$(dirname "$0")/../harness/tool.sh"
 
-good() { passed=$((passed + 1)); }
-bad() { failed=$((failed + 1)); printf 'test_lib: %s: %s\n' "$1" "$2"; }
-skip() { if [ "${QNNRT_REQUIRE_ALL-}" = 1 ]; then bad "$1" "$2"; else skipped=$((skipped + 1)); echo "test_lib: skipped: $1: $2"; fi; }
 # empty NAME LIST: a list of contradictions is empty
 empty() { if [ -z "$2" ]; then good; else bad "$1" "$2"; fi; }
-# run NAME COMMAND ...: it succeeds; its output is in $tmp/log
-run() {
-    name=$1
-    shift
-    if env -u MAKEFLAGS -u MAKELEVEL "$@" >"$tmp/log" 2>&1; then good; else bad "$name" "$(tail -n 20 "$tmp/log")"; fi
-}
-says() { if grep -qF -- "$2" "$tmp/log"; then good; else bad "$1" "no '$2' in: $(tail -n 5 "$tmp/log")"; fi; }
-finish() {
-    if [ $skipped -gt 0 ]; then echo "$passed passed, $failed failed, $skipped skipped"; else echo "$passed passed, $failed failed"; fi
-    [ $failed -eq 0 ]
-}
 
 lib=$build/libqnnrt.so
 version=$(sed -n '1s/.* v\([0-9.]*\) .*/\1/p' qnnrt.h)
@@ -52,7 +33,7 @@ empty calls_stay_inside "$(readelf -rW "$lib" | grep -E 'JUMP_SLO.* qnnrt_')"
 cc=${CC:-cc}
 prefix="$tmp/a prefix"
 # What is built is up to date: make only copies.
-install_to() { run "$1" "${MAKE:-make}" -o "$build/.flags" "$2" B="$build" PREFIX="$3" DESTDIR="$4"; }
+install_to() { step "$1" "${MAKE:-make}" -o "$build/.flags" "$2" B="$build" PREFIX="$3" DESTDIR="$4"; }
 install_to install install "$prefix" ''
 (cd "$prefix" && find . -type f -o -type l | sort) >"$tmp/files"
 for file in include/qnnrt.h include/qnnrt_llm.h include/qnnrt.hpp lib/libqnnrt.so "lib/libqnnrt.so.$so" "lib/libqnnrt.so.$version" bin/qnnrt-run \
@@ -62,7 +43,7 @@ for file in include/qnnrt.h include/qnnrt_llm.h include/qnnrt.hpp lib/libqnnrt.s
     share/qnnrt/examples/01_hello.c share/qnnrt/examples/llm/chat.py share/doc/qnnrt/LICENSE; do
     if [ -e "$prefix/$file" ]; then good; else bad install "$file is missing"; fi
 done
-run license cmp LICENSE "$prefix/share/doc/qnnrt/LICENSE"
+step license cmp LICENSE "$prefix/share/doc/qnnrt/LICENSE"
 empty headers_are_installed "$(grep -ho '^#include "qnnrt[a-z_]*\.h"' "$prefix"/include/* | sort -u | cut -d'"' -f2 | while read -r header; do
     [ -f "$prefix/include/$header" ] || echo "$header"
 done)"
@@ -72,7 +53,7 @@ done)"
 empty links_are_relative "$(find "$prefix" -type l -lname '/*')"
 empty no_marks_are_left "$(grep -l '@[A-Z]*@' "$prefix"/lib/cmake/qnnrt/* "$prefix"/lib/pkgconfig/*)"
 install_to destdir install /usr "$tmp/staged"
-(cd "$tmp/staged/usr" && find . -type f -o -type l | sort) | run destdir diff "$tmp/files" -
+(cd "$tmp/staged/usr" && find . -type f -o -type l | sort) | step destdir diff "$tmp/files" -
 empty destdir_is_not_in_files "$(grep -l "$tmp" "$tmp"/staged/usr/lib/cmake/qnnrt/* "$tmp"/staged/usr/lib/pkgconfig/*)"
 install_to uninstall uninstall /usr "$tmp/staged"
 empty uninstall_removes_all "$(find "$tmp/staged" -type f -o -type l -o -name qnnrt)"
@@ -95,15 +76,15 @@ export LD_LIBRARY_PATH
 if command -v pkg-config >/dev/null 2>&1; then
     PKG_CONFIG_PATH=$prefix/lib/pkgconfig
     export PKG_CONFIG_PATH
-    run pc_valid pkg-config --validate qnnrt libqnnrt
-    run pc_version pkg-config --exact-version="$version" libqnnrt
+    step pc_valid pkg-config --validate qnnrt libqnnrt
+    step pc_version pkg-config --exact-version="$version" libqnnrt
     # The prefix has a blank, which pkg-config escapes for a shell.
-    run pc_shared sh -c "$cc -std=c99 $warn -o '$tmp/shared_c' examples/cmake/app/shared.c $(pkg-config --cflags --libs libqnnrt)"
-    run pc_shared_runs "$tmp/shared_c" "$tmp/model" "$build/libQnnRef.so"
-    says pc_shared_runs "$expected"
-    says pc_shared_runs "libqnnrt.so $version"
-    run pc_header sh -c "$cc -std=c99 -O0 -o '$tmp/header_c' examples/01_hello.c $(pkg-config --cflags --libs qnnrt)"
-    run pc_header_runs "$tmp/header_c" "$tmp/model" "$build/libQnnRef.so"
+    step pc_shared sh -c "$cc -std=c99 $warn -o '$tmp/shared_c' examples/cmake/app/shared.c $(pkg-config --cflags --libs libqnnrt)"
+    step pc_shared_runs "$tmp/shared_c" "$tmp/model" "$build/libQnnRef.so"
+    logged pc_shared_runs "$expected"
+    logged pc_shared_runs "libqnnrt.so $version"
+    step pc_header sh -c "$cc -std=c99 -O0 -o '$tmp/header_c' examples/01_hello.c $(pkg-config --cflags --libs qnnrt)"
+    step pc_header_runs "$tmp/header_c" "$tmp/model" "$build/libQnnRef.so"
     empty pc_header_is_alone "$(readelf -d "$tmp/header_c" | grep libqnnrt)"
 else
     skip pkg_config "pkg-config is not installed"
@@ -117,12 +98,12 @@ for cxx in "${CXX:-c++}" clang++; do
     case ${QNNRT_TEST_ALL-}$cxx in 1*) stds='c++17 c++20' ;; clang++) stds=c++20 ;; *) stds=c++17 ;; esac
     for std in $stds; do
         # shellcheck disable=SC2086
-        run "cpp_$cxx" "$cxx" -std=$std $warn_cpp -I "$prefix/include" -o "$tmp/cpp" tests/project/cpp.cpp -L "$prefix/lib" -lqnnrt
-        run "cpp_$cxx" "$tmp/cpp" "$tmp/model" "$build/libQnnRef.so" "$tmp/llm"
+        step "cpp_$cxx" "$cxx" -std=$std $warn_cpp -I "$prefix/include" -o "$tmp/cpp" tests/project/cpp.cpp -L "$prefix/lib" -lqnnrt
+        step "cpp_$cxx" "$tmp/cpp" "$tmp/model" "$build/libQnnRef.so" "$tmp/llm"
     done
     # shellcheck disable=SC2086
-    run "cpp_${cxx}_plain" "$cxx" -std=c++17 -fno-exceptions -fno-rtti $warn_cpp -I "$prefix/include" -o "$tmp/cpp" tests/project/cpp.cpp -L "$prefix/lib" -lqnnrt
-    run "cpp_${cxx}_plain" "$tmp/cpp" "$tmp/model" "$build/libQnnRef.so"
+    step "cpp_${cxx}_plain" "$cxx" -std=c++17 -fno-exceptions -fno-rtti $warn_cpp -I "$prefix/include" -o "$tmp/cpp" tests/project/cpp.cpp -L "$prefix/lib" -lqnnrt
+    step "cpp_${cxx}_plain" "$tmp/cpp" "$tmp/model" "$build/libQnnRef.so"
 done
 
 # Without the library: the macros that its first screen names are all that it needs, in one file.
@@ -143,9 +124,9 @@ int main(int, char **argv)
         std::printf("%g ", static_cast<double>(y));
 }
 end
-run hpp_alone "${CXX:-c++}" -std=c++17 -O0 -I "$prefix/include" -o "$tmp/alone" "$tmp/impl.cpp" -ldl
-run hpp_alone_runs "$tmp/alone" "$tmp/model" "$build/libQnnRef.so"
-says hpp_alone_runs '30.5 0'
+step hpp_alone "${CXX:-c++}" -std=c++17 -O0 -I "$prefix/include" -o "$tmp/alone" "$tmp/impl.cpp" -ldl
+step hpp_alone_runs "$tmp/alone" "$tmp/model" "$build/libQnnRef.so"
+logged hpp_alone_runs '30.5 0'
 
 # ---- CMake, with the prefix moved: the files hold no path ------------------------------------------------
 
@@ -153,10 +134,10 @@ unset LD_LIBRARY_PATH
 moved="$tmp/moved prefix"
 mv "$prefix" "$moved"
 if command -v cmake >/dev/null 2>&1; then
-    run cmake_configures cmake -S examples/cmake/app -B "$tmp/app/build" -DCMAKE_PREFIX_PATH="$moved" -DCMAKE_BUILD_TYPE=Debug
-    run cmake_builds cmake --build "$tmp/app/build"
+    step cmake_configures cmake -S examples/cmake/app -B "$tmp/app/build" -DCMAKE_PREFIX_PATH="$moved" -DCMAKE_BUILD_TYPE=Debug
+    step cmake_builds cmake --build "$tmp/app/build"
     for program in header_c shared_c shared_cpp; do
-        run "cmake_$program" "$tmp/app/build/$program" "$tmp/model" "$build/libQnnRef.so"
+        step "cmake_$program" "$tmp/app/build/$program" "$tmp/model" "$build/libQnnRef.so"
         if [ "$(sed 's/ (.*)//' "$tmp/log" | grep '^y')" = "$expected" ]; then good; else bad "cmake_$program" "$(cat "$tmp/log")"; fi
     done
     empty cmake_header_is_alone "$(readelf -d "$tmp/app/build/header_c" | grep libqnnrt)"
@@ -179,7 +160,7 @@ if command -v cmake >/dev/null 2>&1; then
     wanted 1 0
     rm "$moved/lib/libqnnrt.so"
     wanted "0.$minor" 0
-    says cmake_names_what_is_missing "libqnnrt.so is missing"
+    logged cmake_names_what_is_missing "libqnnrt.so is missing"
 else
     skip cmake "cmake is not installed"
 fi

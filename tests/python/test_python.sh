@@ -2,32 +2,18 @@
 # The Python package: its wheel, installed in a clean venv without network, compiler or numpy; then tests/python there.
 #     sh tests/python/test_python.sh [BUILD_DIR]
 # The tests are unittest's, so that nothing has to be fetched; pytest runs them, too: make wheel, pip install it, pytest tests/python.
-set -u
-LC_ALL=C.UTF-8
-export LC_ALL
-build=${1:-build} python=${PYTHON:-python3}
-passed=0 failed=0 skipped=0
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-
-good() { passed=$((passed + 1)); }
-bad() { failed=$((failed + 1)); printf 'test_python: %s: %s\n' "$1" "$2"; }
-# run NAME COMMAND ...: it succeeds; its output is in $tmp/log
-run() {
-    name=$1
-    shift
-    if "$@" >"$tmp/log" 2>&1; then good; else bad "$name" "$(tail -n 30 "$tmp/log")"; fi
-}
-says() { if grep -qF -- "$2" "$tmp/log"; then good; else bad "$1" "no '$2' in: $(tail -n 5 "$tmp/log")"; fi; }
+suite=test_python
+. "$(dirname "$0")/../harness/tool.sh"
+LC_ALL=C.UTF-8 python=${PYTHON:-python3}
 
 # ---- the wheel --------------------------------------------------------------------------------------------
 
 wheel=$("$python" tools/python/build_wheel.py "$build" "$tmp/wheel")
 if [ -f "$wheel" ]; then good; else bad wheel "no wheel was built"; fi
 again=$("$python" tools/python/build_wheel.py "$build" "$tmp/again")
-run wheel_is_deterministic cmp "$wheel" "$again"
+step wheel_is_deterministic cmp "$wheel" "$again"
 case $wheel in */qnnrt-[0-9]*-py3-none-linux_x86_64.whl) good ;; *) bad wheel_name "$wheel" ;; esac
-run record_is_right "$python" - "$wheel" <<'EOF'
+step record_is_right "$python" - "$wheel" <<'EOF'
 import base64, csv, hashlib, io, sys, zipfile
 with zipfile.ZipFile(sys.argv[1]) as wheel:
     names = wheel.namelist()
@@ -46,29 +32,29 @@ with zipfile.ZipFile(sys.argv[1]) as wheel:
 EOF
 mkdir "$tmp/empty"
 if "$python" tools/python/build_wheel.py "$tmp/empty" "$tmp/none" >"$tmp/log" 2>&1; then bad wheel_without_library "status 0"; else good; fi
-says wheel_without_library "libqnnrt.so is missing"
+logged wheel_without_library "libqnnrt.so is missing"
 
 # ---- a clean venv: no network, no compiler, no numpy -------------------------------------------------------
 
-run venv "$python" -m venv "$tmp/venv"
+step venv "$python" -m venv "$tmp/venv"
 there="$tmp/venv/bin/python"
 # The environment has nothing but the venv; an index that cannot be reached would be an error.
 clean() { env -i HOME="$tmp" PATH="$tmp/venv/bin" LC_ALL=C.UTF-8 PIP_NO_INDEX=1 PIP_DISABLE_PIP_VERSION_CHECK=1 "$@"; }
-run pip_installs clean "$there" -m pip install "$wheel"
-run no_numpy clean "$there" -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("numpy") is not None)'
-run pip_checks clean "$there" -m pip check
-run console_run clean qnnrt-run --version
-says console_run "$(sed -n '1s/.* v\([0-9.]*\) .*/\1/p' qnnrt.h)"
-run console_llm clean qnnrt-llm --help
-run console_explains clean qnnrt-run explain 0x1388
+step pip_installs clean "$there" -m pip install "$wheel"
+step no_numpy clean "$there" -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("numpy") is not None)'
+step pip_checks clean "$there" -m pip check
+step console_run clean qnnrt-run --version
+logged console_run "$(sed -n '1s/.* v\([0-9.]*\) .*/\1/p' qnnrt.h)"
+step console_llm clean qnnrt-llm --help
+step console_explains clean qnnrt-run explain 0x1388
 
 # ---- the tests --------------------------------------------------------------------------------------------
 
 models=$tmp/models
 mkdir -p "$models/layer" "$models/llm"
-run model_layer "$build/examples/03_compose" "$build/libQnnRef.so" "$models/layer/layer.bin"
-run model_llm "$build/examples/llm/export" tests/data/llm/model "$models/llm" --type w8a16 --backend_so "$build/libQnnRef.so"
-run model_weights "$python" tests/harness/make_weights.py "$models/cnn.safetensors" tests/data/ir/torch_cnn.npz
+step model_layer "$build/examples/03_compose" "$build/libQnnRef.so" "$models/layer/layer.bin"
+step model_llm "$build/examples/llm/export" tests/data/llm/model "$models/llm" --type w8a16 --backend_so "$build/libQnnRef.so"
+step model_weights "$python" tests/harness/make_weights.py "$models/cnn.safetensors" tests/data/ir/torch_cnn.npz
 # Tests of the structs need a compiler.
 if env CC="${CC:-cc}" QNNRT_BUILD="$build" QNNRT_TEST_MODELS="$models" PYTHONDONTWRITEBYTECODE=1 "$there" -X dev -W error -m unittest discover -v -s tests/python >"$tmp/log" 2>&1
 then good; else bad unittest "$(grep -v ' ok$' "$tmp/log" | tail -n 60)"; fi
@@ -102,8 +88,8 @@ assert "onnxruntime" not in sys.modules and "openvino" not in sys.modules
 EOF
 # found NAME ENGINE TEXT: in the model's folder, a session prints the text
 found() {
-    run "$1" sh -c 'cd "$1/model" && shift && "$@"' sh "$tmp" env -i HOME="$tmp" LC_ALL=C.UTF-8 "$there" -B found.py "$2"
-    says "$1" "$3"
+    step "$1" sh -c 'cd "$1/model" && shift && "$@"' sh "$tmp" env -i HOME="$tmp" LC_ALL=C.UTF-8 "$there" -B found.py "$2"
+    logged "$1" "$3"
     if grep -q 9\.9 "$tmp/log"; then bad "$1" "a library in the model's folder: $(cat "$tmp/log")"; fi
 }
 found no_engine_is_installed onnxrt 'library_path'
@@ -116,21 +102,20 @@ for row in onnxrt:onnxruntime-1.31.1:onnxruntime/capi openvino:openvino-2026.4.1
     cp "$tmp/model/${row#*:}/../__init__.py" "$site/${row##*:}/.."
     ln -s "$from"/lib* "$site/${row##*:}"
     found "installed_$engine" "$engine" "$engine [[30.5, 0.0]] "
-    says "installed_$engine" " $site/${row##*:}/"
+    logged "installed_$engine" " $site/${row##*:}/"
     found "installed_$engine" auto " [[30.5, 0.0]] "
 done
 # Context binaries of the npu, with onnxruntime-qnn.
 case $build in /*) from=$build ;; *) from=$(pwd)/$build ;; esac
 if [ -d "$from/qnn/2.51/onnxruntime_qnn" ]; then
     ln -s "$from/qnn/2.51/onnxruntime_qnn" "$from/qnn/2.51/onnxruntime_qnn.libs" "$site"
-    run installed_qnn clean "$there" -c 'import qnnrt; s = qnnrt.InferenceSession("tests/data/ctx/qairt2.51/mlp_u8"); print(s.device, s.library)'
-    says installed_qnn "npu $site/onnxruntime_qnn/libQnnHtp.so"
+    step installed_qnn clean "$there" -c 'import qnnrt; s = qnnrt.InferenceSession("tests/data/ctx/qairt2.51/mlp_u8"); print(s.device, s.library)'
+    logged installed_qnn "npu $site/onnxruntime_qnn/libQnnHtp.so"
 else skipped=1; fi
 
 # ---- what remains of it ------------------------------------------------------------------------------------
 
-run pip_uninstalls clean "$there" -m pip uninstall -y qnnrt
+step pip_uninstalls clean "$there" -m pip uninstall -y qnnrt
 if clean "$there" -c 'import qnnrt' 2>/dev/null; then bad uninstall "qnnrt can still be imported"; else good; fi
 
-if [ $skipped -gt 0 ]; then echo "$passed passed, $failed failed, $skipped skipped"; else echo "$passed passed, $failed failed"; fi
-[ $failed -eq 0 ]
+finish
