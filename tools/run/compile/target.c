@@ -28,6 +28,14 @@ static const char *target_library(const settings *set, const char *role, int fir
     return first ? set->backend : NULL;
 }
 
+/* Return the number of the backend with a role; m->backend_count: none has it. */
+static size_t target_of(const compile_target *m, const char *role)
+{
+    size_t k = 0;
+    while (k < m->backend_count && strcmp(m->backends[k].role, role) != 0) ++k;
+    return k;
+}
+
 /* Read --backends A,B,host. Returns STATUS_OK, or STATUS_USAGE after a message. */
 static int target_roles(aten *a)
 {
@@ -41,9 +49,8 @@ static int target_roles(aten *a)
         if (word[0] == '\0' || m->backend_count > ROLES_MOST)
             return cli_usage("Write --backends npu,cpu,host.", "--backends takes 1 to %d roles,"
                              " separated by commas", ROLES_MOST);
-        for (size_t i = 0; i < m->backend_count; ++i)
-            if (strcmp(m->backends[i].role, word) == 0)
-                return cli_usage(NULL, "--backends has the role \"%s\" twice", word);
+        if (target_of(m, word) < m->backend_count)
+            return cli_usage(NULL, "--backends has the role \"%s\" twice", word);
         if (m->backend_count > 0 && strcmp(m->backends[m->backend_count - 1].role, "host") == 0)
             return cli_usage("Put host at the end.", "--backends has a role after host");
         if (strcmp(word, "host") != 0 && target_library(set, word, m->backend_count == 0) == NULL)
@@ -54,13 +61,10 @@ static int target_roles(aten *a)
     }
     if (strcmp(m->backends[0].role, "host") == 0)
         return cli_usage("Name npu or cpu before it.", "--backends cannot be the host alone");
-    for (size_t i = 0; i < set->role_count; ++i) {
-        size_t k = 0;
-        while (k < m->backend_count && strcmp(m->backends[k].role, set->roles[i].role) != 0) ++k;
-        if (k == m->backend_count)
+    for (size_t i = 0; i < set->role_count; ++i)
+        if (target_of(m, set->roles[i].role) == m->backend_count)
             return cli_usage("Add it to --backends.", "--backend_so names a library for \"%s\","
                              " which is not one of the --backends", set->roles[i].role);
-    }
     return STATUS_OK;
 }
 
@@ -76,12 +80,10 @@ static int target_pins(aten *a)
     }
     for (size_t i = 0; i < c->pins.count; ++i) {
         char *node = target_keep(a, cli_text("%s", c->pins.items[i])), *role = strrchr(node, '=');
-        size_t k = 0;
         if (role == NULL || role == node || role[1] == '\0')
             return cli_usage("Write --pin NODE=ROLE.", "--pin takes NODE=ROLE, not \"%s\"", node);
         *role++ = '\0';
-        while (k < m->backend_count && strcmp(m->backends[k].role, role) != 0) ++k;
-        if (k == m->backend_count)
+        if (target_of(m, role) == m->backend_count)
             return cli_usage("Add it to --backends.", "--pin %s=%s: no backend has this role", node,
                              role);
         m->pins[m->pin_count].node = node;
@@ -90,14 +92,13 @@ static int target_pins(aten *a)
     for (size_t i = 0; i < c->speeds.count; ++i) {
         char *role = target_keep(a, cli_text("%s", c->speeds.items[i])), *end = NULL;
         char *number = strchr(role, '=');
-        size_t k = 0;
         if (number != NULL) *number++ = '\0';
         const double speed = number != NULL ? strtod(number, &end) : 0;
         if (number == NULL || end == number || *end != '\0' || !(speed > 0) || speed > 1e12)
             return cli_usage("Write --speed ROLE=N, such as npu=1000000.",
                              "--speed takes a role and a positive number, not \"%s\"",
                              c->speeds.items[i]);
-        while (k < m->backend_count && strcmp(m->backends[k].role, role) != 0) ++k;
+        const size_t k = target_of(m, role);
         if (k == m->backend_count)
             return cli_usage("Add it to --backends.", "--speed %s=: no backend has this role",
                              role);
