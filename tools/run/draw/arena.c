@@ -234,7 +234,7 @@ static void draw_thin(page *p, const thin_label *label, double y)
     OWNED char *bytes = cli_bytes_text(label->bytes), *style = cli_text("tiny t-%s", label->kind);
     const unsigned long times = (unsigned long)label->count;
     const char *name = times > 1 ? label->key : label->name;
-    OWNED char *rest = times > 1 ? cli_text(" \xC3\x97 %lu", times) : cli_text("%s", "");
+    OWNED char *rest = times_text(" ", label->count);
     page_add(p, "<path class=\"lead\" d=\"M%d %.1fL%d %.1f\"/>\n", PLOT_RIGHT + 1, label->y + 0.5,
              PLOT_RIGHT + 11, y);
     page_text(p, "<g>\n");

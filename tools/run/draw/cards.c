@@ -62,11 +62,6 @@ static void add_text(entry *e, const char *style, int is_name, char *text)
     free(text);
 }
 
-static char *times_text(size_t count)
-{
-    return count > 1 ? cli_text("  \xC3\x97 %lu", (unsigned long)count) : cli_text("%s", "");
-}
-
 static entry make_entry(const item *items, size_t count, side which)
 {
     entry e = {{NULL}, {NULL}, 0, 0};
@@ -75,7 +70,7 @@ static entry make_entry(const item *items, size_t count, side which)
     const char *strong = bad ? "bold t-bad" : first->edge != NULL && !edge ? "bold t-edge" : "bold";
     OWNED char *shape = shape_text(first->tensor), *bytes = cli_bytes_text(first->tensor->bytes);
     OWNED char *name = group_name(items, count, 0);
-    OWNED char *times = times_text(count);
+    OWNED char *times = times_text("  ", count);
     add_text(&e, strong, 1, named(name, times, text_columns(strong, ENTRY_WIDTH)));
     add_text(&e, strong, 1, entry_end(items, count, which));
     const size_t taken = columns_in(shape) + columns_in(bytes) + (count > 1 ? 7u : 2u);
@@ -140,7 +135,7 @@ static void entry_title(page *p, const item *items, size_t count, side which)
     enum { LISTED = 40 };
     page s = {NULL, 0, 0};
     OWNED char *all = group_name(items, count, 0), *end = entry_end(items, count, which);
-    OWNED char *note = entry_note(&items[0], which), *times = times_text(count);
+    OWNED char *note = entry_note(&items[0], which), *times = times_text("  ", count);
     if (count > 1 || end != NULL) page_add(&s, "%s%s %s\n", all, times, end != NULL ? end : "");
     for (size_t i = 0; i < count && i < LISTED; ++i) {
         OWNED char *name = cli_shown(items[i].tensor->name), *shape = shape_text(items[i].tensor);

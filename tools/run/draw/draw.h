@@ -42,6 +42,9 @@ char *shortened(const char *s, size_t columns);
    it. */
 char *named(const char *name, const char *rest, size_t columns);
 
+/* Return "× 28" behind some blanks for several of a kind, "" for one. The caller frees it. */
+char *times_text(const char *before, size_t count);
+
 /* Break a text into lines, at blanks and times signs; longer words are names, and shortened. The
    caller frees the result. */
 char *wrapped(const char *s, size_t columns);

@@ -20,8 +20,7 @@ enum { BOX_WIDTH = 172, BOX_TEXT = BOX_WIDTH - 12, BOX_STEP = 196, ROW_BOXES = 6
 static int same_input(const layer_box *a, const layer_box *b)
 {
     OWNED char *x = skeleton(a->name), *y = skeleton(b->name);
-    const int same = strcmp(x, y) == 0 && strcmp(a->key, b->key) == 0;
-    return same;
+    return strcmp(x, y) == 0 && strcmp(a->key, b->key) == 0;
 }
 
 /* True if node i and the one a period later do the same in a repeat that begins at `begin`: each
@@ -351,8 +350,7 @@ void draw_layers(page *p, const layers *g, double x, double y)
         const double middle = x + row->x + box->x, top = y + row->y;
         const int several = box->end && box->times > 0;
         OWNED char *stem = several ? skeleton(box->name) : cli_text("%s", box->name);
-        OWNED char *times = several ? cli_text(" \xC3\x97 %lu", (unsigned long)box->times + 1)
-                  : cli_text("%s", "");
+        OWNED char *times = times_text(" ", several ? box->times + 1 : 1);
         const char *font = box->end ? "on mid" : "tiny mid";
         svg_card(p, box->style, middle - BOX_WIDTH / 2.0, top, BOX_WIDTH, box->height,
                  box->end ? 16 : 4);

@@ -98,6 +98,12 @@ char *shortened(const char *s, size_t columns)
     return cli_text("%.*s\xE2\x80\xA6%s", (int)at, s, s + tail);
 }
 
+char *times_text(const char *before, size_t count)
+{
+    return count > 1 ? cli_text("%s\xC3\x97 %lu", before, (unsigned long)count)
+                     : cli_text("%s", "");
+}
+
 char *named(const char *name, const char *rest, size_t columns)
 {
     const size_t taken = columns_in(rest);
