@@ -64,8 +64,7 @@ void device_find(device *d, const char *root)
 static int device_node(const device *d, const char *path)
 {
     OWNED char *full = cli_text("%s%s", d->root, path);
-    const int found = access(full, F_OK) != 0 ? 0 : access(full, R_OK) != 0 ? 1 : 2;
-    return found;
+    return access(full, F_OK) != 0 ? 0 : access(full, R_OK) != 0 ? 1 : 2;
 }
 
 /* Return the folder of libcdsprpc.so, or NULL. */

@@ -111,8 +111,7 @@ static char *chart_head(const qnnrt_ir_node *node, const chart_made *made, int b
     OWNED char *what = before || made == NULL || made->types.data == NULL
                            ? cli_text("%.*s", (int)strcspn(node->op, "."), node->op)
                            : chart_types(made->types.data, MOST - strlen(role));
-    char *head = cli_text("%s%s", role, what);
-    return head;
+    return cli_text("%s%s", role, what);
 }
 
 /* Find out what computes each node of a graph. made: [ir->node_count]. */

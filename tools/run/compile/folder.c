@@ -194,8 +194,7 @@ static int compile_manifest(const aten *a, const qnnrt_manifest_desc *desc, comp
     OWNED page p = {NULL, 0, 0};
     qnnrt_error err;
     const qnnrt_result result = qnnrt_manifest_write(desc, json_to_page, &p, &err);
-    const int good = compile_text(a->t, out, "qnnrt.json", result, &err, &p);
-    return good;
+    return compile_text(a->t, out, "qnnrt.json", result, &err, &p);
 }
 
 /* Describe the program, and write it. Return 0 after printing an error. */

@@ -18,8 +18,7 @@ static const char *const state_words[] = {"host", "error", NULL};
 static int part_number(const char *text, size_t bytes, uint64_t most, uint64_t *number)
 {
     OWNED char *part = cli_text("%.*s", (int)bytes, text);
-    const int good = cli_number(part, most, number);
-    return good;
+    return cli_number(part, most, number);
 }
 
 /* Read up to `room` numbers, joined by commas. Return how many, 0: the text is something else. */

@@ -139,8 +139,7 @@ char *group_name(const item *items, size_t count, int to)
         else page_add(&p, "[%llu..%llu]", (unsigned long long)least, (unsigned long long)most);
         ++number;
     }
-    char *made = cli_shown(p.data != NULL ? p.data : "");
-    return made;
+    return cli_shown(p.data != NULL ? p.data : "");
 }
 
 /* True if a tensor lies in this list, by its address. */

@@ -95,8 +95,7 @@ int value_put(qnnrt_dtype dtype, const double *from, void *data, uint64_t count)
     if (value_is_float(dtype)) return value_convert(QNNRT_DTYPE_F64, from, dtype, data, count);
     OWNED int64_t *whole = cli_alloc((size_t)count, sizeof(*whole));
     for (uint64_t i = 0; i < count; ++i) whole[i] = (int64_t)from[i];
-    const int good = value_convert(QNNRT_DTYPE_I64, whole, dtype, data, count);
-    return good;
+    return value_convert(QNNRT_DTYPE_I64, whole, dtype, data, count);
 }
 
 uint64_t value_random(uint64_t *state)

@@ -129,8 +129,7 @@ static void compare_job(comparison *c, pairing *p, const paired *one)
 static int is_capture(const char *path)
 {
     OWNED char *file = cli_text("%s/%s", path, CAPTURE_FILE);
-    const int there = access(file, F_OK) == 0;
-    return there;
+    return access(file, F_OK) == 0;
 }
 
 typedef enum operand { OPERAND_MODEL = 0, OPERAND_VALUES, OPERAND_CAPTURE } operand;

@@ -18,8 +18,7 @@ static int opens_backends(const settings *set, const char *model)
     if (set->role_count > 0) return 1;
     if (model == NULL) return 0;
     OWNED char *path = cli_text("%s/qnnrt.json", model);
-    const int there = access(path, F_OK) == 0;
-    return there;
+    return access(path, F_OK) == 0;
 }
 
 void choose_libraries(tool *t, const char *model)

@@ -70,8 +70,7 @@ char *step_place(const qnnrt_step_info *step)
 int is_elsewhere(const qnnrt_step_info *a, const qnnrt_step_info *b)
 {
     OWNED char *x = step_place(a), *y = step_place(b);
-    const int differ = strcmp(x, y) != 0;
-    return differ;
+    return strcmp(x, y) != 0;
 }
 
 size_t *number_backends(const qnnrt_pipeline_info *info, size_t *count)

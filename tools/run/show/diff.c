@@ -229,8 +229,7 @@ static int diff_binaries(const differ *d, size_t i, size_t *without)
     }
     OWNED char *mine = context_path(a, a->contexts[i].file);
     OWNED char *other = context_path(b, b->contexts[i].file);
-    const int good = diff_bytes(d, mine, other);
-    return good;
+    return diff_bytes(d, mine, other);
 }
 
 int run_diff(tool *t)
