@@ -142,7 +142,7 @@ fetch = if command -v $(PYTHON) >/dev/null 2>&1; then $(PYTHON) tools/fetch/qnn-
         else echo "qnn-libs: python3 is missing; it and its pip are needed to fetch Qualcomm's libraries"; false; fi
 
 # A copy of tests/data in which the contexts of language models are unpacked: documents and tests name it.
-$(B)/data/.made: tests/harness/data.py $(shell find tests/data -type f)
+$(B)/data/.made: tests/harness/data.py $$(shell find tests/data -type f)
 	@$(PYTHON) $< $(@D) && touch $@
 
 .PHONY: qnn-libs
