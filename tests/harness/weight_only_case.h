@@ -72,6 +72,12 @@ static const weight_only_case weight_only_cases[] = {
 };
 enum { WEIGHT_ONLY_CASES = sizeof weight_only_cases / sizeof weight_only_cases[0] };
 
+/* True for a case whose weight has two forms, or of whose two readers one takes it as it is. */
+static inline int weight_only_is_mixed(const char *name)
+{
+    return strcmp(name, "tied") == 0 || strcmp(name, "twice") == 0;
+}
+
 /* Return the next of a sequence of numbers between -1 and 1, more of them near 0. */
 static float weight_only_random(uint64_t *state)
 {

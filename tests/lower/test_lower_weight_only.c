@@ -23,7 +23,7 @@ TEST(quantized_weights_compute_what_their_rounded_values_do)
     for (i = 0; i < WEIGHT_ONLY_CASES; ++i)
         for (form = 0; form < 3; ++form) {
             /* Their weight has two forms, or one of two readers takes it as it is: near the float graph, then. */
-            const int two = strcmp(weight_only_cases[i].name, "tied") == 0 || strcmp(weight_only_cases[i].name, "twice") == 0;
+            const int two = weight_only_is_mixed(weight_only_cases[i].name);
             const double most = !two ? 5e-3 : form == 0 ? 2e-2 : 0.4;
             weight_only_try t;
             qnnrt_result result;

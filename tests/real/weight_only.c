@@ -30,7 +30,7 @@ TEST(htp_computes_what_the_rounded_weights_do)
     CHECK(backend != NULL);
     for (i = 0; i < WEIGHT_ONLY_CASES; ++i)
         for (form = 0; form < 3; ++form) {
-            const int two = strcmp(weight_only_cases[i].name, "tied") == 0 || strcmp(weight_only_cases[i].name, "twice") == 0;
+            const int two = weight_only_is_mixed(weight_only_cases[i].name);
             const double most = !two ? 5e-3 : form == 0 ? 3e-2 : 0.4;
             weight_only_try t;
             qnnrt_result result;
@@ -137,7 +137,7 @@ TEST(cpu_emulates_quantized_weights)
     backend = weight_only_open("libQnnCpu.so");
     if (backend == NULL) return;                 /* this release has no libQnnCpu.so; 2.47 has */
     for (i = 0; i < WEIGHT_ONLY_CASES; ++i) {
-        const int two = strcmp(weight_only_cases[i].name, "tied") == 0 || strcmp(weight_only_cases[i].name, "twice") == 0;
+        const int two = weight_only_is_mixed(weight_only_cases[i].name);
         weight_only_try t;
         CHECK(weight_only_begin(&t, weight_only_cases[i].text, NULL));
         t.desc.target = QNNRT_LOWER_CPU;
