@@ -8,6 +8,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from checks import close, holds as check  # noqa: E402
+
 import headers
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -43,16 +46,6 @@ LIMITS = {"qnnrt_llm": (LIBC, "qnnrt_exec", 21, 100),
           "qnnrt_cpu_fallback": (MEMORY, "qnnrt_ir_run", 6, 20),
           "qnnrt_partition": (MEMORY, "qnnrt_error_set", 3, 30)}
 DEFAULT = (MEMORY, None, 1, 1)
-passed = failed = 0
-
-
-def check(good, message):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("llm_public: " + message)
 
 
 def read(path):
@@ -89,6 +82,8 @@ for path, prefixes in users:
         check(not found, "%s uses private names: %s" % (path, " ".join(found)))
 
 # Declared before the implementation begins, and so public.
+
+
 def below(row):
     """Return the public functions of the headers that a header needs, and of those that they need."""
     found = set()
@@ -140,5 +135,4 @@ else:
             hidden, _ = layer.symbols(["-O0", "-D%s_API=static __attribute__((unused))" % prefix], ["-g", "--defined-only"], "with a static %s_API" % prefix)
             check(not hidden, "with a static %s_API it exports %s" % (prefix, sorted(hidden)))
 
-print("%d passed, %d failed" % (passed, failed))
-sys.exit(failed != 0)
+sys.exit(close())
