@@ -32,8 +32,13 @@
        qnnrt_exec(run);
        now = qnnrt_get_dims(run, y, &rank);             // what the exec wrote
 
+   What this machine is, without a model and without loading a library:
+
+       qnnrt_device_look(NULL, &facts);
+       if (facts.chip != NULL) printf("%s, NPU v%u\n", facts.chip->name, facts.chip->arch);
+
    ROOMS (search for the tag)
-       >>memory >>package >>vote >>weight >>group >>swap >>recover >>dynamic
+       >>look >>memory >>package >>vote >>weight >>group >>swap >>recover >>dynamic
 */
 #ifndef QNNRT_DEVICE_H
 #define QNNRT_DEVICE_H
@@ -47,6 +52,41 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ------------------------------------------------------------------------------- the machine -- */
+
+/* A chip with an NPU. A number that is not known is 0. */
+typedef struct qnnrt_device_chip {
+    uint32_t    model;           /* the vendor's, as qnnrt_backend_desc.soc_model */
+    const char *name, *sold;     /* "SM8650", "8 Gen 3"; sold may be "" */
+    uint32_t    arch;            /* generation of the NPU, such as 75 */
+    uint32_t    vtcm_mib;
+    uint32_t    ids[4];          /* in /sys/devices/soc0/soc_id, then 0 */
+} qnnrt_device_chip;
+
+typedef struct qnnrt_device_facts {
+    uint32_t    soc_id;          /* the chip's number in sysfs, 0: none can be read */
+    const qnnrt_device_chip *chip;   /* NULL: no chip of the list */
+    const char *node;            /* the driver's file in /dev that this process may open, or NULL */
+    int         node_unsigned;   /* 1: the DSP takes skels without a signature through it */
+    const char *node_closed;     /* the driver's file that it may not open, or NULL */
+    const char *transport;       /* folder of libcdsprpc.so, or NULL */
+    uint64_t    memory, memory_free;   /* in bytes: of the machine, and that programs can have
+                                          now; 0: not known */
+    uint32_t    page_bytes;
+} qnnrt_device_facts;
+
+/* Return the chips with an NPU, as public projects list them; count receives their number. The
+   first of several with one .model is the usual one. */
+QNNRT_API const qnnrt_device_chip *qnnrt_device_chips(size_t *count);
+
+/* Tell what this machine is, by its files; nothing is loaded. Android does not show every file to
+   apps: an app without .node may reach the NPU all the same. What opens a backend knows.
+
+   root     folder of a copy of a device's files (default NULL: this machine's)
+   facts    receives what was found, constant texts
+   Threads  any */
+QNNRT_API void qnnrt_device_look(const char *root, qnnrt_device_facts *facts);
 
 /* ------------------------------------------------------------------------------------ memory -- */
 
@@ -259,6 +299,142 @@ QNNRT_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, const qnnrt_slot *slot,
 
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+
+/* =====================================================================================
+   LOOK                                                                            >>look
+   The chip, the driver's files and the memory of a machine, by files.
+   Sources: numbers of sysfs and names from include/dt-bindings/arm/qcom,ids.h of the Linux kernel
+   and from devices; the vendor's numbers, generations and VTCM from the chip tables of ExecuTorch
+   (backends/qualcomm/serialization/qc_schema.py) and of LiteRT (soc_table.cc), both by Qualcomm.
+   475, 557, 577, 618, 639 and 660 agree with the skel that libQnnHtp.so 2.51 asks for under an
+   emulator.
+   Needs: >>os     Knows nothing of: backends, models
+   ===================================================================================== */
+
+#ifdef __ANDROID__
+#include <sys/system_properties.h>
+#endif
+
+static const qnnrt_device_chip qnnrt__look_chips[] = {
+    {30, "SM8350", "888", 68, 4, {439}}, {36, "SM8450", "8 Gen 1", 69, 8, {457, 480, 482}},
+    {42, "SM8475", "8+ Gen 1", 69, 8, {530, 531, 540}}, {43, "SM8550", "8 Gen 2", 73, 8, {519}},
+    {57, "SM8650", "8 Gen 3", 75, 8, {557, 577}}, {69, "SM8750", "8 Elite", 79, 8, {618, 639}},
+    {87, "SM8850", "8 Elite Gen 5", 81, 8, {660}}, {97, "SM8845", "8 Gen 5", 81, 0, {685}},
+    {68, "SM8635", "8s Gen 3", 73, 0, {614, 642}}, {85, "SM8735", "8s Gen 4", 0, 0, {0}},
+    {35, "SM7325", "778G", 68, 0, {475, 499}}, {41, "SM7450", "7 Gen 1", 0, 0, {0}},
+    {54, "SM7475", "7+ Gen 2", 69, 0, {0}}, {64, "SM7550", "7 Gen 3", 0, 0, {0}},
+    {70, "SM7675", "7+ Gen 3", 73, 0, {632, 643}}, {60, "SC8380XP", "X Elite", 73, 0, {0}},
+    {37, "SC8280X", "8cx Gen 3", 68, 0, {0}}, {39, "SA8295", "", 68, 0, {0}},
+    {52, "SA8255", "", 73, 0, {0}}, {72, "SA8797", "", 0, 0, {0}},
+    {93, "QCM6490", "", 68, 2, {497}}, {93, "QCS6490", "", 68, 2, {498}},
+    {66, "QCS8550", "", 73, 0, {603}}, {0, "QCM8550", "", 73, 0, {604}},
+    {77, "QCS9100", "", 73, 8, {667}}, {0, "QCS9075", "", 73, 0, {676}},
+    {82, "QCS8300", "", 75, 0, {674}}, {0, "QCS8275", "", 75, 0, {675}},
+    {45, "SXR1230P", "", 73, 0, {0}}, {46, "SSG2115P", "", 73, 0, {0}},
+    {53, "SXR2230P", "", 69, 0, {0}}, {58, "SSG2125P", "", 73, 0, {0}},
+    {75, "SXR2330P", "", 79, 0, {0}}, {95, "SAR2230P", "", 81, 0, {0}},
+    {96, "SW6100", "", 81, 0, {0}}
+};
+
+QNNRT_API const qnnrt_device_chip *qnnrt_device_chips(size_t *count)
+{
+    *count = sizeof(qnnrt__look_chips) / sizeof(qnnrt__look_chips[0]);
+    return qnnrt__look_chips;
+}
+
+/* Read the begin of a file below a root. text is empty if there is none. */
+static void qnnrt__look_read(const char *root, const char *name, char *text, size_t room)
+{
+    char path[4096];
+    ssize_t bytes = -1;
+    int fd = -1;
+    if ((size_t)snprintf(path, sizeof(path), "%s%s", root, name) < sizeof(path))
+        do fd = open(path, O_RDONLY | QNNRT__O_CLOEXEC);
+        while (fd < 0 && errno == EINTR);
+    if (fd >= 0)
+        do bytes = read(fd, text, room - 1);
+        while (bytes < 0 && errno == EINTR);
+    if (fd >= 0) close(fd);
+    text[bytes > 0 ? bytes : 0] = '\0';
+}
+
+/* Return what access() allows of a file: 0 nothing, 1 it exists, 2 it can be read. */
+static int qnnrt__look_at(const char *root, const char *name)
+{
+    char path[4096];
+    if ((size_t)snprintf(path, sizeof(path), "%s%s", root, name) >= sizeof(path) ||
+        access(path, F_OK) != 0) return 0;
+    return access(path, R_OK) == 0 ? 2 : 1;
+}
+
+/* Find the chip: libQnnHtp.so reads both files, and the first one decides. Apps that may read none
+   have the name of the chip. */
+static void qnnrt__look_chip(const char *root, qnnrt_device_facts *facts)
+{
+    static const char *const files[] = { "/sys/devices/system/soc/soc0/id",
+                                         "/sys/devices/soc0/soc_id" };
+    char name[128] = "", text[32], *end;
+    unsigned long number = 0;
+    size_t i, k, count;
+    const qnnrt_device_chip *chips = qnnrt_device_chips(&count);
+    for (i = 0; i < 2 && facts->soc_id == 0; ++i) {
+        qnnrt__look_read(root, files[i], text, sizeof(text));
+        number = strtoul(text, &end, 10);
+        if (text[0] >= '0' && text[0] <= '9' && number <= UINT32_MAX &&
+            (*end == '\0' || *end == '\n' || *end == '\r' || *end == ' '))
+            facts->soc_id = (uint32_t)number;
+    }
+#ifdef __ANDROID__
+    if (root[0] == '\0') __system_property_get("ro.soc.model", name);
+#endif
+    for (i = 0; i < count && facts->chip == NULL; ++i) {
+        for (k = 0; facts->soc_id != 0 && chips[i].ids[k] != 0; ++k)
+            if (chips[i].ids[k] == facts->soc_id) facts->chip = &chips[i];
+        if (facts->soc_id == 0 && name[0] != '\0' &&
+            strncmp(name, chips[i].name, strlen(chips[i].name)) == 0) facts->chip = &chips[i];
+    }
+}
+
+/* Return the bytes of a line "MemTotal:  3884960 kB" of /proc/meminfo, or 0. */
+static uint64_t qnnrt__look_memory(const char *text, const char *line)
+{
+    const char *at = strstr(text, line);
+    return at != NULL ? (uint64_t)strtoull(at + strlen(line), NULL, 10) * 1024 : 0;
+}
+
+QNNRT_API void qnnrt_device_look(const char *root, qnnrt_device_facts *facts)
+{
+    /* Of Android's kernel and of the mainline one. An unsigned process domain needs no signature on
+       the skel; the nodes for signed ones are for programs of the system. */
+    static const struct { const char *path; int is_unsigned; } nodes[] = {
+        { "/dev/fastrpc-cdsp", 1 }, { "/dev/adsprpc-smd", 1 }, { "/dev/cdsprpc-smd", 1 },
+        { "/dev/fastrpc-cdsp-secure", 0 }, { "/dev/adsprpc-smd-secure", 0 }
+    };
+    static const char *const folders[] = {
+        "/vendor/lib64", "/system/vendor/lib64", "/system/lib64", "/usr/lib",
+        "/usr/lib/aarch64-linux-gnu", "/usr/lib64"
+    };
+    const long page = sysconf(_SC_PAGESIZE);
+    char text[4096];
+    size_t i;
+    if (root == NULL) root = "";
+    memset(facts, 0, sizeof(*facts));
+    facts->page_bytes = page > 0 ? (uint32_t)page : 0;
+    qnnrt__look_chip(root, facts);
+    for (i = 0; i < sizeof(nodes) / sizeof(nodes[0]); ++i) {
+        const int found = qnnrt__look_at(root, nodes[i].path);
+        if (found == 1 && facts->node_closed == NULL) facts->node_closed = nodes[i].path;
+        if (found != 2 || facts->node != NULL) continue;
+        facts->node = nodes[i].path;
+        facts->node_unsigned = nodes[i].is_unsigned;
+    }
+    for (i = 0; i < sizeof(folders) / sizeof(folders[0]) && facts->transport == NULL; ++i)
+        if (snprintf(text, sizeof(text), "%s/libcdsprpc.so", folders[i]) > 0 &&
+            qnnrt__look_at(root, text)) facts->transport = folders[i];
+    qnnrt__look_read(root, "/proc/meminfo", text, sizeof(text));
+    facts->memory = qnnrt__look_memory(text, "MemTotal:");
+    facts->memory_free = qnnrt__look_memory(text, "MemAvailable:");
+}
 
 /* =====================================================================================
    MEMORY                                                                        >>memory
@@ -1379,6 +1555,7 @@ QNNRT_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, const qnnrt_slot *slot,
            and optional tensors; desc.share_spill_fill as qnnrt_model_load_shared(); budgets of
            contexts as qnnrt_model_swap().
            Added: qnnrt_run_dynamic(), for runs with dynamic dims that set none.
+           Added: qnnrt_device_look() and qnnrt_device_chips().
            API: qnnrt_device_shared() is qnnrt_device_memory("shared", &desc); QNNRT_DEVICE_API is
            QNNRT_API.
    --------------------------------------------------------------------------------------------- */

@@ -1,9 +1,11 @@
-/* test_device.c - qnnrt_device.h alone: words for memory, and what its providers give
+/* test_device.c - qnnrt_device.h alone: what a machine is, words for memory, what providers give
 
    test_share.c registers what they give, and in test_os_lies.c the system refuses. */
 #include "qnnrt_device.h"
 #include "test.h"
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -82,8 +84,79 @@ TEST(names_of_heaps_are_plain)
     CHECK(block.data == NULL);
 }
 
+/* Write a file below the root of a copy of a device. */
+static void put(const char *root, const char *name, const char *text)
+{
+    char path[512];
+    FILE *file;
+    char *at;
+    snprintf(path, sizeof path, "%s%s", root, name);
+    for (at = path + strlen(root) + 1; (at = strchr(at, '/')) != NULL; *at++ = '/') {
+        *at = '\0';
+        mkdir(path, 0700);
+    }
+    file = fopen(path, "w");
+    CHECK(file != NULL);
+    if (file == NULL) return;
+    fputs(text, file);
+    fclose(file);
+}
+
+TEST(a_machine_is_known_by_its_files)
+{
+    static const struct { const char *id, *soc_id; uint32_t number; const char *name; uint32_t arch; } chips[] = {
+        { NULL, "557\n", 557, "SM8650", 75 }, { "618", "557", 618, "SM8750", 79 }, { "text", "519 \n", 519, "SM8550", 73 },
+        { "99999", "557", 99999, NULL, 0 }, { "99999999999999999999", "-1", 0, NULL, 0 }, { "", "12x", 0, NULL, 0 }
+    };
+    char root[64], command[128];
+    qnnrt_device_facts facts;
+    size_t i, k, count;
+    const qnnrt_device_chip *all = qnnrt_device_chips(&count);
+    CHECK(count > 20);
+    for (i = 0; i < count; ++i) {
+        CHECK(all[i].name[0] != '\0' && all[i].sold != NULL && all[i].ids[3] == 0);
+        CHECK(all[i].arch == 0 || (all[i].arch >= 66 && all[i].arch < 100));
+    }
+    for (i = 0; i < sizeof chips / sizeof chips[0]; ++i) {
+        snprintf(root, sizeof root, "/tmp/test_device.%ld.%u", (long)getpid(), (unsigned)i);
+        mkdir(root, 0700);
+        qnnrt_device_look(root, &facts);
+        CHECK(facts.soc_id == 0 && facts.chip == NULL && facts.node == NULL && facts.node_closed == NULL);
+        CHECK(facts.transport == NULL && facts.memory == 0 && facts.memory_free == 0);
+        if (chips[i].id != NULL) put(root, "/sys/devices/system/soc/soc0/id", chips[i].id);
+        put(root, "/sys/devices/soc0/soc_id", chips[i].soc_id);
+        put(root, "/dev/adsprpc-smd-secure", "");
+        put(root, "/system/lib64/libcdsprpc.so", "");
+        put(root, "/proc/meminfo", "MemTotal:       11534336 kB\nMemFree: 5 kB\nMemAvailable:    2048 kB\n");
+        qnnrt_device_look(root, &facts);
+        CHECK_EQ(facts.soc_id, chips[i].number);
+        CHECK_EQ(facts.chip != NULL ? facts.chip->arch : 0, chips[i].arch);
+        CHECK(chips[i].name == NULL ? facts.chip == NULL : strcmp(facts.chip->name, chips[i].name) == 0);
+        CHECK_STR(facts.node, "/dev/adsprpc-smd-secure");
+        CHECK_EQ(facts.node_unsigned, 0);
+        CHECK_STR(facts.transport, "/system/lib64");
+        CHECK_EQ(facts.memory, (uint64_t)11534336 << 10);
+        CHECK_EQ(facts.memory_free, (uint64_t)2 << 20);
+        put(root, "/dev/cdsprpc-smd", "");
+        qnnrt_device_look(root, &facts);
+        CHECK_STR(facts.node, "/dev/cdsprpc-smd");
+        CHECK_EQ(facts.node_unsigned, 1);
+        snprintf(command, sizeof command, "rm -r %s", root);
+        CHECK_EQ(system(command), 0);
+    }
+    qnnrt_device_look(NULL, &facts);                                  /* this machine */
+    CHECK(facts.memory > 0 && facts.memory_free <= facts.memory && facts.page_bytes >= 4096);
+    memset(command, 'r', sizeof command);
+    command[sizeof command - 1] = '\0';
+    for (k = 0; k < 2; ++k) {                                         /* roots that are none */
+        qnnrt_device_look(k == 0 ? command : "/dev/null", &facts);
+        CHECK(facts.soc_id == 0 && facts.memory == 0 && facts.node == NULL);
+    }
+}
+
 TEST_MAIN("device")
 {
+    RUN(a_machine_is_known_by_its_files);
     RUN(words_choose_memory);
     RUN(anonymous_files_hold_what_is_written);
     RUN(names_of_heaps_are_plain);

@@ -182,18 +182,8 @@ void cli_completion(FILE *out, const cli_program *p, const char *shell);
 
 /* ---- chips.c: chips by their names ---- */
 
-typedef struct cli_chip {
-    uint32_t    model;                 /* the vendor's number; 0: not known                */
-    const char *name, *sold;           /* "SM8650", "8 Gen 3"; sold may be ""              */
-    unsigned    arch, vtcm_mib;        /* 0: not known here                                */
-    unsigned    ids[4];                /* in /sys/devices/soc0/soc_id, then 0              */
-} cli_chip;
-
 /* Return the name of a chip by the vendor's number, or NULL. */
 const char *cli_chip_name(uint32_t model);
-
-/* Return the chip that has a number in sysfs, or NULL. */
-const cli_chip *cli_chip_of_id(unsigned id);
 
 /* Print the list of chips; two blanks or more are between columns, for tools/phone.sh. */
 void cli_print_chips(FILE *out);

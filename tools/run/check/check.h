@@ -11,6 +11,7 @@
 #define RUN_CHECK_CHECK_H
 
 #include "run/base/base.h"
+#include "qnnrt_device.h"
 
 /* ---- settings of verbs ---- */
 
@@ -221,12 +222,9 @@ void check_libs(libs *l);
 typedef struct device {
     const char        *root;           /* "" for this machine                                  */
     int                present;        /* 0: there is nothing to check                         */
-    int                sysfs;          /* 1: sysfs names a chip                                */
-    unsigned           id;             /* its number                                           */
-    const cli_chip    *chip;           /* NULL: not in the table                               */
+    qnnrt_device_facts facts;          /* all 0 if it is not present                           */
 } device;
 
-/* Find the chip. libQnnHtp.so reads both files, and the first one decides. */
 void device_find(device *d, const char *root);
 
 /* Check the device. arch: the NPU generation that is asked for, or 0. */
@@ -242,7 +240,7 @@ typedef struct target {
     uint32_t           backend_id;
     int                emulator;       /* 1: the library emulates the NPU                      */
     uint32_t           arch;           /* of the device                                        */
-    const cli_chip    *chip;
+    const qnnrt_device_chip *chip;
     const char        *folder;         /* of a model that no libQnnSystem.so reads: what has no
                                           JSON is checked by its marks                         */
     int                whole;          /* 1: of a folder, where each JSON has its binary       */

@@ -12,38 +12,8 @@
    device; on x86-64 the vendor's library emulates the NPU, and nothing of this matters.
    ===================================================================================== */
 
-/* Nodes of FastRPC: of Android's kernel and of the mainline one. An unsigned process domain needs
-   no signature on the skel; the nodes for signed ones are for programs of the system. */
-static const struct { const char *path; int is_unsigned; } device_nodes[] = {
-    {"/dev/fastrpc-cdsp", 1}, {"/dev/adsprpc-smd", 1}, {"/dev/cdsprpc-smd", 1},
-    {"/dev/fastrpc-cdsp-secure", 0}, {"/dev/adsprpc-smd-secure", 0}
-};
-
-static const char *const device_rpc_places[] = {
-    "/vendor/lib64", "/system/vendor/lib64", "/system/lib64", "/usr/lib",
-    "/usr/lib/aarch64-linux-gnu", "/usr/lib64"
-};
-
 #define DEVICE_HINT \
     "Run it on the device, or use the x86-64 library of the same release, which emulates the NPU."
-
-/* Read a number from a file of sysfs. Return 0 if there is none. */
-static int device_number(const device *d, const char *path, unsigned *out)
-{
-    OWNED char *full = cli_text("%s%s", d->root, path);
-    char text[32];
-    uint64_t number = 0;
-    size_t bytes = 0;
-    const int fd = cli_open(full);
-    const int read = fd >= 0 && cli_read(fd, text, sizeof(text) - 1, &bytes) == 0;
-    if (fd >= 0) close(fd);
-    if (!read) return 0;
-    text[bytes] = '\0';
-    text[strcspn(text, "\r\n ")] = '\0';
-    if (!cli_number(text, UINT32_MAX, &number)) return 0;
-    *out = (unsigned)number;
-    return 1;
-}
 
 void device_find(device *d, const char *root)
 {
@@ -54,49 +24,30 @@ void device_find(device *d, const char *root)
 #else
     d->present = root != NULL;
 #endif
-    if (!d->present) return;
-    d->sysfs = device_number(d, "/sys/devices/system/soc/soc0/id", &d->id) ||
-               device_number(d, "/sys/devices/soc0/soc_id", &d->id);
-    if (d->sysfs) d->chip = cli_chip_of_id(d->id);
-}
-
-/* Return 1 if a node exists, 2 if it may also be opened. */
-static int device_node(const device *d, const char *path)
-{
-    OWNED char *full = cli_text("%s%s", d->root, path);
-    return access(full, F_OK) != 0 ? 0 : access(full, R_OK) != 0 ? 1 : 2;
-}
-
-/* Return the folder of libcdsprpc.so, or NULL. */
-static const char *device_rpc(const device *d)
-{
-    for (size_t i = 0; i < sizeof(device_rpc_places) / sizeof(device_rpc_places[0]); ++i) {
-        OWNED char *path = cli_text("%s/libcdsprpc.so", device_rpc_places[i]);
-        const int found = device_node(d, path);
-        if (found) return device_rpc_places[i];
-    }
-    return NULL;
+    if (d->present) qnnrt_device_look(d->root, &d->facts);
 }
 
 static void check_chip(const device *d, uint32_t arch, findings *f)
 {
-    if (!d->sysfs)
+    const qnnrt_device_chip *chip = d->facts.chip;
+    const unsigned id = d->facts.soc_id;
+    if (id == 0 && chip == NULL)
         add_finding(f, AREA_DEVICE, FOUND_FAULT, "SoC", DEVICE_HINT,
                     "no number of a chip in /sys/devices/soc0 or /sys/devices/system/soc/soc0");
-    else if (d->chip == NULL)
+    else if (chip == NULL)
         add_finding(f, AREA_DEVICE, arch != 0 ? FOUND_NOTE : FOUND_WARNING, "SoC", arch != 0 ? NULL
                     : "Add --dsp_arch N with the generation of its NPU; a chip that is no"
                     " Snapdragon has none.", "chip number %u is not in the table of this program",
-                    d->id);
-    else if (arch != 0 && arch != d->chip->arch)
+                    id);
+    else if (arch != 0 && arch != chip->arch)
         add_finding(f, AREA_DEVICE, FOUND_WARNING, "SoC", "Leave out --dsp_arch.",
-                    "%s (chip number %u) has NPU v%u, and --dsp_arch says v%lu", d->chip->name,
-                    d->id, d->chip->arch, (unsigned long)arch);
+                    "%s (chip number %u) has NPU v%u, and --dsp_arch says v%lu", chip->name,
+                    id, chip->arch, (unsigned long)arch);
     else {
-        OWNED char *vtcm = d->chip->vtcm_mib != 0 ? cli_text("%u MiB", d->chip->vtcm_mib)
+        OWNED char *vtcm = chip->vtcm_mib != 0 ? cli_text("%u MiB", chip->vtcm_mib)
                                                   : cli_text("of unknown size");
         add_finding(f, AREA_DEVICE, FOUND_OK, "SoC", NULL, "%s (chip number %u), NPU v%u, VTCM %s",
-                    d->chip->name, d->id, d->chip->arch, vtcm);
+                    chip->name, id, chip->arch, vtcm);
     }
 }
 
@@ -105,15 +56,7 @@ static void check_nodes(const device *d, findings *f)
 {
     static const char group[] = "Run it as a user that may open the node: see ls -l /dev, and on"
                                 " Android the app's SELinux domain.";
-    const char *best = NULL, *closed = NULL;
-    int is_unsigned = 0;
-    for (size_t i = 0; i < sizeof(device_nodes) / sizeof(device_nodes[0]); ++i) {
-        const int found = device_node(d, device_nodes[i].path);
-        if (found == 1 && closed == NULL) closed = device_nodes[i].path;
-        if (found != 2 || best != NULL) continue;
-        best = device_nodes[i].path;
-        is_unsigned = device_nodes[i].is_unsigned;
-    }
+    const char *best = d->facts.node, *closed = d->facts.node_closed;
     if (best == NULL && closed != NULL) {
         add_finding(f, AREA_DEVICE, FOUND_FAULT, closed, group, "this user may not open it");
     } else if (best == NULL) {
@@ -122,7 +65,7 @@ static void check_nodes(const device *d, findings *f)
                     "it has no node of the DSP");
     } else {
         add_finding(f, AREA_DEVICE, FOUND_OK, best, NULL, "this user may open it");
-        if (is_unsigned)
+        if (d->facts.node_unsigned)
             add_finding(f, AREA_DEVICE, FOUND_OK, "process domain", NULL,
                         "unsigned: skels need no signature");
         else
@@ -135,7 +78,7 @@ static void check_transport(const device *d, findings *f)
 {
     static const char hint[] = "Declare <uses-native-library android:name=\"libcdsprpc.so\"/> in an"
                                " app's manifest; elsewhere install the device's FastRPC package.";
-    const char *place = device_rpc(d), *why = "no such file in the folders of libraries";
+    const char *place = d->facts.transport, *why = "no such file in the folders of libraries";
     int found = place != NULL;
     if (d->root[0] == '\0') {          /* what counts is what the system's loader can do */
         void *library = dlopen("libcdsprpc.so", RTLD_NOW | RTLD_LOCAL);
@@ -202,15 +145,14 @@ static void check_skel_path(uint32_t arch, findings *f)
 
 void check_device(const device *d, uint32_t arch, findings *f)
 {
-    int nodes = 0;
+    const qnnrt_device_chip *chip = d->facts.chip;
     if (!d->present) {
         add_finding(f, AREA_DEVICE, FOUND_NOTE, "NPU", NULL,
                     "not looked for: on this computer, Qualcomm's libraries emulate it");
         return;
     }
-    for (size_t i = 0; i < sizeof(device_nodes) / sizeof(device_nodes[0]); ++i)
-        nodes += device_node(d, device_nodes[i].path) > 0;
-    if (!d->sysfs && nodes == 0 && device_rpc(d) == NULL) {
+    if (d->facts.soc_id == 0 && chip == NULL && d->facts.node == NULL &&
+        d->facts.node_closed == NULL && d->facts.transport == NULL) {
         add_finding(f, AREA_DEVICE, FOUND_FAULT, "DSP", DEVICE_HINT,
                     "no DSP: this machine has no chip of Qualcomm in /sys/devices, no node of the"
                     " DSP in /dev, and no libcdsprpc.so");
@@ -219,5 +161,5 @@ void check_device(const device *d, uint32_t arch, findings *f)
     check_chip(d, arch, f);
     check_nodes(d, f);
     check_transport(d, f);
-    check_skel_path(arch != 0 ? arch : d->chip != NULL ? d->chip->arch : 0, f);
+    check_skel_path(arch != 0 ? arch : chip != NULL ? chip->arch : 0, f);
 }

@@ -234,7 +234,7 @@ static void examine(doctor *d)
     const uint32_t limit_s = set->doctor->limit_s != 0 ? set->doctor->limit_s : LOOK_S;
     device_find(&d->device, set->doctor->root);
     d->arch = set->doctor->arch != 0 ? set->doctor->arch
-              : d->device.chip != NULL ? d->device.chip->arch : 0;
+              : d->device.facts.chip != NULL ? d->device.facts.chip->arch : 0;
     d->libs.f = &d->f;
     d->libs.asked = platforms[set->doctor->platform];
     d->libs.arch = d->arch;

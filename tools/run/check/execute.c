@@ -28,7 +28,7 @@ static target target_of(doctor *d)
 #endif
     }
     g.arch = d->arch;
-    g.chip = d->device.chip;
+    g.chip = d->device.facts.chip;
     return g;
 }
 

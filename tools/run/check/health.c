@@ -63,7 +63,7 @@ static void check_soc(const target *g, findings *f, const char *file,
 {
     static const char hint[] = "Compile the model for this chip, with its --soc_model, and with no"
                                " more --vtcm_mb than it has.";
-    const cli_chip *chip = g->chip;
+    const qnnrt_device_chip *chip = g->chip;
     uint64_t vtcm = 0;
     if (chip == NULL) return;
     for (size_t i = 0; i < c->graph_count; ++i)
