@@ -195,8 +195,8 @@
        slot->high.
 
    Memory
-       qnnrt_prepare() plans one pipeline: inputs keep their content between calls and start as the
-       code of real zero; edges and outputs share memory where they can. A tensor may live in your
+       qnnrt_prepare() plans one pipeline: inputs keep their content between calls and start as
+       real zero; edges and outputs share memory where they can. A tensor may live in your
        memory instead (qnnrt_bind). For prefill, decode and a draft model over one arena, with
        caches that stay:
            entries[0].pipeline = prefill; entries[0].group = 1;      // never at the same time
@@ -282,8 +282,7 @@
        does qnnrt_bind_at() at a new offset); never close what another thread still uses. With
        qnnrt_model_swap(), several threads need hooks.lock: a run frees contexts that another one
        may use. Facts that loading changes (.handle, .creates, .create_ns, .device_bytes,
-       .device_peak) are not to be read
-       meanwhile.
+       .device_peak) are not to be read meanwhile.
 
    A log on Android
        A log callback replaces the library's own output in logcat. This brings it back:

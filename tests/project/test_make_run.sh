@@ -29,6 +29,7 @@ says run_shows_both_pipelines out 'pipeline "prefill_forward", 4 steps'
 says run_shows_both_pipelines out 'pipeline "kv_forward", 4 steps'
 says run_shows_wiring out 'step 0 "hidden_0" -> step 1 "hidden_0": equal names'
 says run_shows_times out 'over 5 inferences'
+check run_counts_what_it_leaves_out "no line says that 1 more output is not shown" grep -qx ' *and 1 more output' "$tmp/out"
 says run_writes_text out 'And the LORD said unto |him, What is the son of Abraham'
 says run_is_judged out 'OK: the text is'
 for i in 0 1 2 3; do

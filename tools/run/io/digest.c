@@ -112,7 +112,8 @@ void say_digests(const tool *t, const job *j)
         say(t, "\n");
     }
     if (j->digest_count > LISTED)
-        say(t, "            and %lu more outputs\n", (unsigned long)(j->digest_count - LISTED));
+        say(t, "            and %lu more output%s\n", (unsigned long)(j->digest_count - LISTED),
+            cli_plural(j->digest_count - LISTED));
 }
 
 void report_digests(json *j, const job *from)
