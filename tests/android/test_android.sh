@@ -44,9 +44,9 @@ else
             static inline int __android_log_write(int level, const char *tag, const char *text) { return level + *tag + *text; }' \
             >"$tmp/android/log.h"
         # shellcheck disable=SC2086  # several words
-        check functions_jni "qnnrt_jni.c does not compile for aarch64" $clang -std=c99 -O1 $android -fPIC -shared -I"$tests/.." \
+        check functions_jni "libqnnrt_jni does not compile for aarch64" $clang -std=c99 -O1 $android -fPIC -shared -I"$tests/.." \
             -I"$tests/../tools" -I"$tmp" -I"$jdk/include" -I"$jdk/include/linux" -o "$tmp/libqnnrt_jni.so" \
-            "$examples/android/app/src/main/cpp/qnnrt_jni.c"
+            "$examples"/android/app/src/main/cpp/qnnrt_jni*.c
         known functions_known 24 "$tmp/libqnnrt_jni.so"
     else
         skip functions_jni "there is no JDK with a jni.h"

@@ -12,6 +12,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import qnnrt.Qnnrt;
 import qnnrt.QnnrtException;
+import qnnrt.QnnrtLlm;
 
 /**
  * The classes of the Android sample app on the desk, on libQnnRef.so. tests/jni/test_jni.sh runs it:
@@ -265,7 +266,7 @@ public final class JniTest {
         refused("closed_model_llm", QnnrtException.STATE, "closed", model::llm);
 
         Qnnrt.Model words = new Qnnrt.Model(llm, library);
-        Qnnrt.Llm writer = words.llm();
+        QnnrtLlm writer = words.llm();
         refused("model_closes_after_its_llm", QnnrtException.BUSY, "Llm", words::close);
         writer.close();
         writer.close();
@@ -417,7 +418,7 @@ public final class JniTest {
     /** After a restart of the DSP all calls fail until the model is recovered. */
     private static void recovers() throws InterruptedException {
         try (Qnnrt.Model model = openLayer(); Qnnrt.Run run = model.prepare(null);
-                Qnnrt.Model other = new Qnnrt.Model(llm, library); Qnnrt.Llm writer = other.llm()) {
+                Qnnrt.Model other = new Qnnrt.Model(llm, library); QnnrtLlm writer = other.llm()) {
             run.bind("x", floats(1, 2, 3, 4));
             control(library, "faults restart=graphExecute:1");
             for (int i = 0; i < 2; ++i) {
@@ -458,10 +459,10 @@ public final class JniTest {
     /* ---- language models --------------------------------------------------------------------- */
 
     private static void writes() {
-        try (Qnnrt.Model model = new Qnnrt.Model(llm, library); Qnnrt.Llm writer = model.llm()) {
+        try (Qnnrt.Model model = new Qnnrt.Model(llm, library); QnnrtLlm writer = model.llm()) {
             StringBuilder found = new StringBuilder();
             AtomicInteger pieces = new AtomicInteger();
-            Qnnrt.Answer answer = writer.generate(prompt, text.length(), piece -> {
+            QnnrtLlm.Answer answer = writer.generate(prompt, text.length(), piece -> {
                 pieces.incrementAndGet();
                 found.append(piece);
             });
@@ -497,7 +498,7 @@ public final class JniTest {
             refused("tokens_are_null", QnnrtException.ARG, "prompt",
                     () -> writer.generate((int[]) null, 1, token -> { }));
             refused("listener_is_null", QnnrtException.ARG, "listener",
-                    () -> writer.generate("a", 1, (Qnnrt.Text) null));
+                    () -> writer.generate("a", 1, (QnnrtLlm.Text) null));
             refused("tokens_listener_is_null", QnnrtException.ARG, "listener",
                     () -> writer.generate(new int[] {1}, 1, null));
             refused("token_is_out_of_range", QnnrtException.ARG, "256",
@@ -530,12 +531,12 @@ public final class JniTest {
         }
     }
 
-    private static String facts(Qnnrt.Answer answer) {
+    private static String facts(QnnrtLlm.Answer answer) {
         return answer.stopped + " " + answer.promptTokens + " " + answer.tokens;
     }
 
     private static void stops() throws InterruptedException {
-        try (Qnnrt.Model model = new Qnnrt.Model(llm, library); Qnnrt.Llm writer = model.llm()) {
+        try (Qnnrt.Model model = new Qnnrt.Model(llm, library); QnnrtLlm writer = model.llm()) {
             CountDownLatch begun = new CountDownLatch(1), asked = new CountDownLatch(1);
             AtomicInteger refused = new AtomicInteger();
             Thread thread = new Thread(() -> {
@@ -553,7 +554,7 @@ public final class JniTest {
                 asked.countDown();
             });
             thread.start();
-            Qnnrt.Answer answer = writer.generate(prompt, 60, piece -> {
+            QnnrtLlm.Answer answer = writer.generate(prompt, 60, piece -> {
                 begun.countDown();
                 try {
                     asked.await();
@@ -613,13 +614,13 @@ public final class JniTest {
         if (!numbers.isEmpty()) {
             notBytes();
         }
-        try (Qnnrt.Model model = new Qnnrt.Model(begins, library); Qnnrt.Llm writer = model.llm()) {
+        try (Qnnrt.Model model = new Qnnrt.Model(begins, library); QnnrtLlm writer = model.llm()) {
             equal("begin_and_end_tokens", "end token 1 0", facts(writer.generate("", 9, piece -> { })));
         }
     }
 
     private static void notBytes() {
-        try (Qnnrt.Model model = new Qnnrt.Model(numbers, library); Qnnrt.Llm writer = model.llm()) {
+        try (Qnnrt.Model model = new Qnnrt.Model(numbers, library); QnnrtLlm writer = model.llm()) {
             equal("vocabulary", 300, writer.vocabulary);
             refused("tokens_that_are_not_bytes", QnnrtException.UNSUPPORTED, "tokens", "tokenizer",
                     () -> writer.generate("a", 1, piece -> { }));
@@ -631,7 +632,7 @@ public final class JniTest {
 
     /** Bytes become characters as soon as they are whole; what is not UTF-8 is replaced. */
     private static void characters() throws ReflectiveOperationException {
-        Class<?> type = Class.forName("qnnrt.Qnnrt$Characters");
+        Class<?> type = Class.forName("qnnrt.QnnrtLlm$Characters");
         java.lang.reflect.Constructor<?> make = type.getDeclaredConstructor();
         java.lang.reflect.Method add = type.getDeclaredMethod("add", byte.class);
         java.lang.reflect.Method end = type.getDeclaredMethod("end");

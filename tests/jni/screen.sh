@@ -78,7 +78,7 @@ kotlin() {
 kotlin app_compiles "$app/kotlin/qnnrt/sample/MainActivity.kt"
 kotlin test_compiles "$tests/jni/screen/ScreenTest.kt"
 step jni ${CC:-cc} -std=c99 -O1 -fPIC -shared -fvisibility=hidden -I"$top" -I"$top/tools" -I"$home/include" -I"$home/include/linux" \
-    -o "$work/libraries/libqnnrt_jni.so" "$app/cpp/qnnrt_jni.c" -ldl -pthread
+    -o "$work/libraries/libqnnrt_jni.so" "$app"/cpp/qnnrt_jni*.c -ldl -pthread
 cp "$ref" "$work/libraries/"
 step layer "$build/examples/03_compose" "$ref" "$work/layer/layer.bin"
 step llm "$build/examples/llm/export" "$data/llm/model" "$work/llm" --type w8a16 --shards 4 --backend_so "$ref"

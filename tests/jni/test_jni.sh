@@ -39,7 +39,7 @@ step java_test "$javac" -Xlint:all -Werror -cp "$tmp/classes" -d "$tmp/classes" 
 # The program of examples/android/README.md, in the class that it needs.
 mkdir "$tmp/readme"
 {
-    echo 'import java.nio.ByteBuffer; import qnnrt.Qnnrt; class Readme {'
+    echo 'import java.nio.ByteBuffer; import qnnrt.*; class Readme {'
     echo 'static void show(String text) { }'
     echo 'static void run(String folder, String chat, String libraries, ByteBuffer image) {'
     sed -n '/^```java$/,/^```$/p' "$top/examples/android/README.md" | grep -v '^```'
@@ -54,14 +54,17 @@ c_library() {
         -I"$home/include" -I"$home/include/linux" "$@" -ldl -pthread
 }
 step probe_library c_library -o "$tmp/libprobe.so" "$tests/jni/probe.c"
-step jni_library c_library -Werror=missing-prototypes -include "$tmp/h/qnnrt_Qnnrt.h" -I"$top" -I"$top/tools" \
-    -o "$tmp/libqnnrt_jni.so" "$app/cpp/qnnrt_jni.c" -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free \
+declared=
+for header in "$tmp"/h/qnnrt_Qnnrt*.h; do declared="$declared -include $header"; done
+# shellcheck disable=SC2086  # several words
+step jni_library c_library -Werror=missing-prototypes $declared -I"$top" -I"$top/tools" \
+    -o "$tmp/libqnnrt_jni.so" "$app"/cpp/qnnrt_jni*.c -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free \
     -Wl,-rpath,"$tmp" -L"$tmp" -lprobe
 
-sed -n 's/.*\(Java_qnnrt_[A-Za-z_]*\).*/\1/p' "$tmp/h/qnnrt_Qnnrt.h" >"$tmp/names"
+sed -n 's/.*\(Java_qnnrt_[A-Za-z_]*\).*/\1/p' "$tmp"/h/qnnrt_Qnnrt*.h >"$tmp/names"
 echo JNI_OnLoad >>"$tmp/names"
 nm -D --defined-only "$tmp/libqnnrt_jni.so" | sed 's/.* //' | sort >"$tmp/symbols"
-check exports "not the functions of Qnnrt.java alone: $(sort "$tmp/names" | diff - "$tmp/symbols" | head -n 5)" \
+check exports "not the native functions of the classes alone: $(sort "$tmp/names" | diff - "$tmp/symbols" | head -n 5)" \
     sh -c 'sort "$1" | cmp - "$2"' - "$tmp/names" "$tmp/symbols"
 
 # The models, and what the C programs compute with them.

@@ -1,22 +1,17 @@
 package qnnrt;
 
-import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.CharBuffer;
-import java.nio.charset.CharsetDecoder;
-import java.nio.charset.CodingErrorAction;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * qnnrt.h and qnnrt_llm.h for Java and Kotlin; qnnrt_jni.c is the other half.
+ * qnnrt.h for Java and Kotlin; qnnrt_jni.c is the other half. QnnrtLlm has the language models.
  *
  * <pre>
  *   try (Qnnrt.Model model = new Qnnrt.Model(folder, null);
@@ -30,14 +25,14 @@ import java.util.concurrent.atomic.AtomicInteger;
  * This file is Java, not Kotlin, so that a desk with a JDK and nothing else compiles and tests it.
  * It uses Java 8 only, which is what Android has from API level 24 on.
  *
- * Ownership: close a Run and an Llm before their Model; Model.close() throws BUSY otherwise and
+ * Ownership: close a Run and a QnnrtLlm before their Model; Model.close() throws BUSY otherwise and
  * closes nothing. A second close() does nothing, as AutoCloseable recommends. An object that is not
  * closed keeps its memory until the process ends: there are no finalizers, because they would free
  * a model on a thread of their own.
  *
- * Threads: any thread may open models and use them, and two Runs or Llms may be used at the same
- * time; calls into the vendor's library wait for each other. One Run or Llm serves one thread at a
- * time: a second thread gets a QnnrtException with BUSY. Only Llm.stop() may be called from any
+ * Threads: any thread may open models and use them, and two Runs or QnnrtLlms may be used at the same
+ * time; calls into the vendor's library wait for each other. One Run or QnnrtLlm serves one thread at a
+ * time: a second thread gets a QnnrtException with BUSY. Only QnnrtLlm.stop() may be called from any
  * thread.
  *
  * Misuse is an exception and does not end the process. Two things are beyond this: a mapped file
@@ -92,7 +87,7 @@ public final class Qnnrt {
 
     /** A folder of context binaries, opened on a backend. */
     public static final class Model implements AutoCloseable {
-        private final AtomicInteger calls = new AtomicInteger();   /* of parts; -1: it recovers */
+        final AtomicInteger calls = new AtomicInteger();   /* of parts; -1: it recovers */
         private long model;
 
         /**
@@ -133,12 +128,12 @@ public final class Qnnrt {
         }
 
         /** Open the model as a language model, with a cache for one text. */
-        public synchronized Llm llm() {
-            long llm = nativeLlmOpen(handle());
+        public synchronized QnnrtLlm llm() {
+            long llm = QnnrtLlm.nativeOpen(handle());
             try {
-                return new Llm(this, llm);
+                return new QnnrtLlm(this, llm);
             } catch (Throwable thrown) {
-                nativeLlmClose(llm);
+                QnnrtLlm.nativeClose(llm);
                 throw thrown;
             }
         }
@@ -181,64 +176,8 @@ public final class Qnnrt {
         }
     }
 
-    /** What one thread at a time uses, and any thread may close. */
-    private abstract static class Part implements AutoCloseable {
-        private final Model model;
-        private final String what;
-        private final AtomicBoolean used = new AtomicBoolean();
-        private long handle;
-
-        Part(Model model, String what, long handle) {
-            this.model = model;
-            this.what = what;
-            this.handle = handle;
-        }
-
-        /** Begin a call: the handle of an open object that no other call uses. */
-        final long enter() {
-            if (!used.compareAndSet(false, true)) {
-                throw busy();
-            }
-            if (handle == 0 || model.calls.getAndUpdate(n -> n < 0 ? n : n + 1) < 0) {
-                used.set(false);
-                throw handle == 0 ? closed(what) : busy();
-            }
-            return handle;
-        }
-
-        final void leave() {
-            model.calls.decrementAndGet();
-            used.set(false);
-        }
-
-        private QnnrtException busy() {
-            return new QnnrtException(QnnrtException.BUSY, 0, "the " + what + " is in use by "
-                    + "another call", "Use it from one thread at a time, and not from its own "
-                    + "listener.");
-        }
-
-        @Override
-        public final void close() {
-            if (!used.compareAndSet(false, true)) {
-                throw busy();
-            }
-            try {
-                if (handle != 0) {
-                    synchronized (model) {    /* so that Model.close() sees all of it or nothing */
-                        destroy(handle);
-                    }
-                    handle = 0;
-                }
-            } finally {
-                used.set(false);
-            }
-        }
-
-        abstract void destroy(long handle);
-    }
-
     /** A pipeline that is ready to execute. */
-    public static final class Run extends Part {
+    public static final class Run extends QnnrtPart {
         private final Map<Long, Tensor> slots = new HashMap<>();
         private final List<Tensor> tensors = new ArrayList<>();
 
@@ -377,220 +316,22 @@ public final class Qnnrt {
         }
     }
 
-    /** Takes the pieces of a text, each of at least one whole character. */
-    public interface Text {
-        void piece(String text);
-    }
-
-    /** Takes the tokens of a text. */
-    public interface Tokens {
-        void token(int token);
-    }
-
-    /** How an answer ended, and how long it took. */
-    public static final class Answer {
-        /** "end token", "most", "full" (the model's memory) or "stopped". */
-        public final String stopped;
-        /** Number of tokens that the model read before it answered, and that it wrote. */
-        public final int promptTokens, tokens;
-        /** Time to read the prompt, and to write all tokens after the first. */
-        public final long promptNanos, writeNanos;
-
-        private Answer(String stopped, int promptTokens, int tokens, long promptNanos,
-                long writeNanos) {
-            this.stopped = stopped;
-            this.promptTokens = promptTokens;
-            this.tokens = tokens;
-            this.promptNanos = promptNanos;
-            this.writeNanos = writeNanos;
-        }
-    }
-
-    /** A language model with a cache for one text. */
-    public static final class Llm extends Part {
-        /** Number of tokens; 256: each token is a byte of UTF-8. */
-        public final int vocabulary;
-        private final int ar, room, bos;
-        private volatile boolean stop;
-
-        private Llm(Model model, long llm) {
-            super(model, "language model", llm);
-            int[] facts = new int[4];
-            nativeLlmFacts(llm, facts);
-            vocabulary = facts[0];
-            ar = facts[1];
-            room = facts[2];
-            bos = facts[3];
-        }
-
-        /**
-         * Choose how tokens are drawn, from the next answer on; at first the most probable one is.
-         *
-         * @param temperature 0: the most probable token; 1: by the model's probabilities
-         * @param topK among so many of the most probable tokens; 0: all
-         * @param topP among the fewest tokens whose probabilities add up to it; 0 or 1: all
-         * @param seed the same seed gives the same tokens on every machine
-         */
-        public void sampling(float temperature, int topK, float topP, long seed) {
-            long llm = enter();
-            try {
-                if (topK < 0) {
-                    throw fail("topK is " + topK + ", expected 0 or more", "");
-                }
-                nativeLlmSampling(llm, temperature, topK, topP, seed);
-            } finally {
-                leave();
-            }
-        }
-
-        /**
-         * Write a new text, piece by piece, for a model whose tokens are bytes.
-         *
-         * @param most tokens to write at most
-         * @param listener is called on this thread; what it throws ends the answer
-         */
-        public Answer generate(String prompt, int most, Text listener) {
-            long llm = enter();
-            try {
-                if (vocabulary != 256) {
-                    throw new QnnrtException(QnnrtException.UNSUPPORTED, 0, "the model has "
-                            + vocabulary + " tokens, so its tokens are not bytes",
-                            "Give generate() the token numbers of the model's own tokenizer.");
-                }
-                byte[] bytes = utf8("prompt", prompt);
-                int begin = bos >= 0 ? 1 : 0;
-                int[] tokens = new int[begin + bytes.length];
-                if (begin == 1) {
-                    tokens[0] = bos;
-                }
-                for (int i = 0; i < bytes.length; ++i) {
-                    tokens[begin + i] = bytes[i] & 0xFF;
-                }
-                required("listener", listener);
-                Characters characters = new Characters();
-                Answer answer = answer(llm, tokens, most, token -> {
-                    String piece = characters.add((byte) token);
-                    if (!piece.isEmpty()) {
-                        listener.piece(piece);
-                    }
-                });
-                String rest = characters.end();
-                if (!rest.isEmpty()) {
-                    listener.piece(rest);
-                }
-                return answer;
-            } finally {
-                leave();
-            }
-        }
-
-        /** Write a new text as token numbers; the prompt is what the model's tokenizer returned. */
-        public Answer generate(int[] prompt, int most, Tokens listener) {
-            long llm = enter();
-            try {
-                required("prompt", prompt);
-                required("listener", listener);
-                return answer(llm, prompt.clone(), most, listener);
-            } finally {
-                leave();
-            }
-        }
-
-        /** End the answer that is being written, after its current step. Any thread. */
-        public void stop() {
-            stop = true;
-        }
-
-        /** Read the prompt a step at a time, so that stop() acts soon; then write. */
-        private Answer answer(long llm, int[] prompt, int most, Tokens listener) {
-            long begin = System.nanoTime();
-            int read = 0;
-            stop = false;
-            nativeLlmClear(llm);
-            if (prompt.length == 0) {
-                throw fail("the prompt is empty", "");
-            }
-            while (read < prompt.length && !stop) {
-                int count = Math.min(ar, prompt.length - read);
-                nativeLlmDecode(llm, prompt, read, count);
-                read += count;
-            }
-            int written = 0;
-            int[] token = new int[1];
-            long middle = System.nanoTime();
-            String why = stopped(read, written, most);
-            while (why == null) {
-                token[0] = nativeLlmNext(llm);
-                if (nativeLlmIsEos(llm, token[0])) {
-                    why = "end token";
-                    break;
-                }
-                listener.token(token[0]);
-                ++written;
-                why = stopped(read + written, written, most);
-                if (why == null) {
-                    nativeLlmDecode(llm, token, 0, 1);
-                }
-            }
-            return new Answer(why, read, written, middle - begin, System.nanoTime() - middle);
-        }
-
-        /** Return why an answer ends after so many tokens, or null. */
-        private String stopped(int said, int written, int most) {
-            return stop ? "stopped" : written >= most ? "most" : said >= room ? "full" : null;
-        }
-
-        @Override
-        void destroy(long llm) {
-            nativeLlmClose(llm);
-        }
-    }
-
-    /** Makes characters of bytes, as they come. What is not UTF-8 becomes U+FFFD. */
-    private static final class Characters {
-        private final CharsetDecoder decoder = StandardCharsets.UTF_8.newDecoder()
-                .onMalformedInput(CodingErrorAction.REPLACE);
-        private final ByteBuffer in = ByteBuffer.allocate(8);
-        private final CharBuffer out = CharBuffer.allocate(16);
-
-        String add(byte value) {
-            in.put(value);
-            return take(false);
-        }
-
-        String end() {
-            String rest = take(true);
-            decoder.flush(out);
-            return rest;
-        }
-
-        private String take(boolean last) {
-            ((Buffer) in).flip();
-            decoder.decode(in, out, last);
-            in.compact();
-            ((Buffer) out).flip();
-            String text = out.toString();
-            ((Buffer) out).clear();
-            return text;
-        }
-    }
-
-    private static QnnrtException fail(String text, String hint) {
+    static QnnrtException fail(String text, String hint) {
         return new QnnrtException(QnnrtException.ARG, 0, text, hint);
     }
 
-    private static QnnrtException closed(String what) {
+    static QnnrtException closed(String what) {
         return new QnnrtException(QnnrtException.STATE, 0, "the " + what + " is closed", "");
     }
 
-    private static void required(String what, Object value) {
+    static void required(String what, Object value) {
         if (value == null) {
             throw fail("the " + what + " is null", "");
         }
     }
 
     /** Strings cross the border as UTF-8: the strings of JNI write some characters otherwise. */
-    private static byte[] utf8(String what, String text) {
+    static byte[] utf8(String what, String text) {
         required(what, text);
         if (!what.equals("prompt") && text.indexOf('\0') >= 0) {
             throw fail("the " + what + " has a character U+0000 in it", "");
@@ -622,13 +363,4 @@ public final class Qnnrt {
     private static native void nativeWrite(Run keep, long run, long slot, float[] values);
     private static native void nativeRead(Run keep, long run, long slot, float[] values);
     private static native void nativeExec(Run keep, long run);
-    private static native long nativeLlmOpen(long model);
-    private static native void nativeLlmClose(long llm);
-    private static native void nativeLlmFacts(long llm, int[] facts);
-    private static native void nativeLlmSampling(long llm, float temperature, int topK, float topP,
-            long seed);
-    private static native void nativeLlmClear(long llm);
-    private static native void nativeLlmDecode(long llm, int[] tokens, int from, int count);
-    private static native int nativeLlmNext(long llm);
-    private static native boolean nativeLlmIsEos(long llm, int token);
 }

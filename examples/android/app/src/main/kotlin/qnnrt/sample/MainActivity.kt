@@ -17,12 +17,13 @@ import android.widget.TextView
 import java.io.File
 import java.util.concurrent.Executors
 import qnnrt.Qnnrt
+import qnnrt.QnnrtLlm
 import qnnrt.QnnrtException
 
 /**
  * One screen: choose a folder of context binaries and a backend, run, read the text and the times.
  *
- * All calls of a model are made by one thread, [worker]; only Llm.stop() is called from the screen.
+ * All calls of a model are made by one thread, [worker]; only QnnrtLlm.stop() is called from the screen.
  */
 class MainActivity : Activity() {
     private val worker = Executors.newSingleThreadExecutor()
@@ -35,7 +36,7 @@ class MainActivity : Activity() {
     private var model: Qnnrt.Model? = null
     private var library = ""
     private var opened = ""
-    @Volatile private var llm: Qnnrt.Llm? = null
+    @Volatile private var llm: QnnrtLlm? = null
 
     private val modelFolder get() = File(filesDir, "model")
     private val libraries get() = File(applicationInfo.nativeLibraryDir)
@@ -172,7 +173,7 @@ class MainActivity : Activity() {
     }
 
     /** Let the model continue the prompt: a text if its tokens are bytes, else numbers. */
-    private fun write(writer: Qnnrt.Llm, text: String) {
+    private fun write(writer: QnnrtLlm, text: String) {
         show(output, text)
         val answer = if (writer.vocabulary == 256) {
             writer.generate(text, 200) { piece -> show(output, piece, append = true) }

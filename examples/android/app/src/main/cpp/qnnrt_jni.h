@@ -1,0 +1,44 @@
+/* qnnrt_jni.h - what the units of libqnnrt_jni.so share: errors, texts, handles
+
+   Each class Qnnrt*.java has its unit qnnrt_jni*.c; qnnrt_jni.c has the implementation of the headers.
+   A function that throws makes the exception; it is thrown when the C function returns to Java.  */
+#ifndef QNNRT_JNI_H
+#define QNNRT_JNI_H
+
+#include "qnnrt_device.h"
+#include "qnnrt_manifest.h"
+#include "qnnrt_llm.h"
+
+#include <jni.h>
+#include <stdint.h>
+
+/* QNNRT_JNI(Qnnrt, void, nativeExec)(...) defines Java_qnnrt_Qnnrt_nativeExec, which
+   Qnnrt.nativeExec() calls. */
+#define QNNRT_JNI(java, type, name) JNIEXPORT type JNICALL Java_qnnrt_##java##_##name
+
+/* Throw a QnnrtException: of a text, of an error, of memory. */
+void jni_throw(JNIEnv *env, qnnrt_result code, uint64_t vendor_code, const char *text,
+               const char *hint);
+void jni_throw_error(JNIEnv *env, const qnnrt_error *err);
+void jni_throw_memory(JNIEnv *env);
+
+/* Copy bytes into an array of Java. NULL: an OutOfMemoryError is pending. */
+jbyteArray jni_array(JNIEnv *env, const char *bytes, size_t count);
+
+/* Copy a text of Java, which may be NULL. Return 0 when an exception is pending. The caller frees
+   *text. */
+int jni_take_text(JNIEnv *env, jbyteArray bytes, char **text);
+
+/* Return the handle of an object, and the object of a handle. Handles are addresses that only the
+   classes of Java see. */
+static inline jlong jni_handle(const void *object)
+{
+    return (jlong)(intptr_t)object;
+}
+
+static inline void *jni_object(jlong handle)
+{
+    return (void *)(intptr_t)handle;
+}
+
+#endif
