@@ -12,10 +12,9 @@
 # examples/android/build-ndk.sh, linked against what the level has; what readelf says of them. Then CMake. Then the
 # programs of the lowest level run under qemu-user with tests/android/shim.c, and their results are those of this
 # machine's. Without the sources and without an NDK it is skipped.
-set -u
-LC_ALL=C
-export LC_ALL
 cd "$(dirname "$0")/../.." || exit 1
+suite=android-check
+. tests/harness/tool.sh
 
 B=${B:-build} PYTHON=${PYTHON:-python3} CLANG=${CLANG:-clang} QEMU=${QEMU:-qemu-aarch64-static}
 cross=${AARCH64_CC:-aarch64-linux-gnu-gcc} cross_root=${AARCH64_SYSROOT:-/usr/aarch64-linux-gnu}
@@ -25,31 +24,17 @@ work=$B/android-check triple=aarch64-linux-android
 warnings='-Werror -Wpedantic -Wconversion -Wshadow -Wcast-qual'
 if [ -z "$bionic$ndk" ] && [ -f "$B/bionic/libc/libc.map.txt" ]; then bionic=$B/bionic; fi
 
-passed=0 failed=0 skipped=0
-good() { passed=$((passed + 1)); }
-bad() { failed=$((failed + 1)); echo "android-check: $1: $2"; }
-skip() { skipped=$((skipped + 1)); echo "android-check: $1: skipped: $2"; }
-# check NAME REASON COMMAND ...
-check() {
-    name=$1 reason=$2
-    shift 2
-    if "$@" >"$work/log" 2>&1; then good; else bad "$name" "$reason: $(head -n 12 "$work/log")"; fi
-}
-finish() {
-    if [ $skipped -gt 0 ]; then echo "$passed passed, $failed failed, $skipped skipped"; else echo "$passed passed, $failed failed"; fi
-    [ $failed -eq 0 ]
-    exit
-}
 there() { command -v "$1" >/dev/null 2>&1; }
 
 if [ -z "$bionic$ndk" ]; then
     skip all "neither BIONIC=FOLDER (sources of Android's C library: libc/include, libc/kernel, */*.map.txt) nor ANDROID_NDK=FOLDER is given"
     finish
+    exit
 fi
-if [ -n "$bionic" ] && [ ! -f "$bionic/libc/libc.map.txt" ]; then bad bionic "no libc/libc.map.txt in $bionic"; finish; fi
-for program in readelf nm; do there $program || { bad $program "it is not installed"; finish; }; done
+if [ -n "$bionic" ] && [ ! -f "$bionic/libc/libc.map.txt" ]; then bad bionic "no libc/libc.map.txt in $bionic"; finish; exit; fi
+for program in readelf nm; do there $program || { bad $program "it is not installed"; finish; exit; }; done
 if [ -n "$bionic" ]; then
-    for program in "$CLANG" ld.lld "$PYTHON"; do there "$program" || { skip all "$program is not installed"; finish; }; done
+    for program in "$CLANG" ld.lld "$PYTHON"; do there "$program" || { skip all "$program is not installed"; finish; exit; }; done
 fi
 mkdir -p "$work"
 
@@ -128,27 +113,27 @@ implementations=$(awk '!/^#/ && $3 != "-" && NF { print $1 ($7 ~ /friend/ ? ",-D
 lowest=${levels%% *}
 for api in $levels; do
     out=$work/api-$api
-    if [ -n "$bionic" ] && ! sysroot "$api" >"$work/log" 2>&1; then bad "sysroot_$api" "$(head -n 12 "$work/log")"; continue; fi
+    if [ -n "$bionic" ] && ! sysroot "$api" >"$tmp/log" 2>&1; then bad "sysroot_$api" "$(head -n 12 "$tmp/log")"; continue; fi
     cc=$(compiler "$api")
     for language in c99 c++11; do
         for what in $variants $([ "$api" != "$lowest" ] || echo "$implementations"); do
             header=${what%%,*}
             case $language in c99) x=c ;; *) x=c++ ;; esac
             # shellcheck disable=SC2086  # several words
-            check "headers_$api" "$header as $language" $cc -x $x -std=$language -fsyntax-only -Wall -Wextra $warnings -I. -Itools -Itools/engines $(echo "${what#*,}" | tr , ' ') "$header"
+            step "headers_$api $header as $language" $cc -x $x -std=$language -fsyntax-only -Wall -Wextra $warnings -I. -Itools -Itools/engines $(echo "${what#*,}" | tr , ' ') "$header"
         done
     done
     # The libraries have what the level has, and nothing newer: aligned_alloc is of 28, memfd_create of 30.
     for newer in aligned_alloc:28 memfd_create:30; do
         echo "void ${newer%:*}(void); int main(void) { ${newer%:*}(); return 0; }" >"$work/newer.c"
         # shellcheck disable=SC2086
-        if $cc -w -fno-builtin -o "$work/newer" "$work/newer.c" >"$work/log" 2>&1; then links=1; else links=0; fi
+        if $cc -w -fno-builtin -o "$work/newer" "$work/newer.c" >"$tmp/log" 2>&1; then links=1; else links=0; fi
         if [ $links -eq $((api >= ${newer#*:})) ]; then good; else bad "level_$api" "links with ${newer%:*}: $links"; fi
     done
     rm -rf "$out" "$work/imports-$api"
     case $api in "$lowest") optimize=-O2 ;; *) optimize=-O0 ;; esac
-    if ! API=$api CC=$cc CFLAGS="$optimize $warnings" sh examples/android/build-ndk.sh "$out" >"$work/log" 2>&1; then
-        bad "build_$api" "$(grep -v '^clang' "$work/log" | head -n 20)"
+    if ! API=$api CC=$cc CFLAGS="$optimize $warnings" sh examples/android/build-ndk.sh "$out" >"$tmp/log" 2>&1; then
+        bad "build_$api" "$(grep -v '^clang' "$tmp/log" | head -n 20)"
         continue
     fi
     if [ -n "$head" ]; then echo "$head"; head=; fi
@@ -176,11 +161,11 @@ fi
 
 if there cmake; then
     cc=$(compiler 24)
-    if [ -n "$bionic" ] && [ ! -d "$work/sysroot-24" ]; then sysroot 24 >"$work/log" 2>&1; fi
+    if [ -n "$bionic" ] && [ ! -d "$work/sysroot-24" ]; then sysroot 24 >"$tmp/log" 2>&1; fi
     rm -rf "$work/cmake"
-    check cmake_configures "cmake" cmake -S examples/android -B "$work/cmake" -G 'Unix Makefiles' -DCMAKE_BUILD_TYPE=Debug \
+    step cmake_configures cmake -S examples/android -B "$work/cmake" -G 'Unix Makefiles' -DCMAKE_BUILD_TYPE=Debug \
         -DCMAKE_TOOLCHAIN_FILE="$PWD/tests/android/toolchain.cmake" -DQNNRT_CC="$cc" -DQNNRT_TOP="$PWD"
-    check cmake_builds "make" cmake --build "$work/cmake" -j 2
+    step cmake_builds cmake --build "$work/cmake" -j 2
     for file in qnnrt-run qnnrt-llm libQnnRef.so 01_hello; do
         if [ -f "$work/cmake/$file" ]; then elf 24 "$work/cmake/$file"; else bad cmake_builds "$file is missing"; fi
     done
@@ -192,11 +177,11 @@ if there cmake; then
         echo "enum { ANDROID_LOG_INFO = 4, ANDROID_LOG_WARN, ANDROID_LOG_ERROR }; $words;" >"$work/app/android/log.h"
         echo "$words; $words { return level + *tag + *text; }" >"$work/app/log.c"
         # shellcheck disable=SC2086  # several words
-        check app_log "liblog" $cc -fPIC -shared -Wl,-soname,liblog.so -o "$work/app/liblog.so" "$work/app/log.c"
-        check app_configures "cmake" cmake -S examples/android/app/src/main/cpp -B "$work/app/cmake" -G 'Unix Makefiles' \
+        step app_log $cc -fPIC -shared -Wl,-soname,liblog.so -o "$work/app/liblog.so" "$work/app/log.c"
+        step app_configures cmake -S examples/android/app/src/main/cpp -B "$work/app/cmake" -G 'Unix Makefiles' \
             -DCMAKE_BUILD_TYPE=Debug -DCMAKE_TOOLCHAIN_FILE="$PWD/tests/android/toolchain.cmake" -DQNNRT_TOP="$PWD" \
             -DQNNRT_CC="$cc -I$jdk/include -I$jdk/include/linux -I$PWD/$work/app -L$PWD/$work/app"
-        check app_builds "make" cmake --build "$work/app/cmake" --target qnnrt_jni
+        step app_builds cmake --build "$work/app/cmake" --target qnnrt_jni
         if [ -f "$work/app/cmake/libqnnrt_jni.so" ]; then elf 24 "$work/app/cmake/libqnnrt_jni.so"
         else bad app_builds "libqnnrt_jni.so is missing"; fi
     else
@@ -208,10 +193,10 @@ fi
 
 # ---- run them ---------------------------------------------------------------------------------------------
 
-for program in "$cross" "$QEMU"; do there "$program" || { skip run "$program is not installed"; finish; }; done
+for program in "$cross" "$QEMU"; do there "$program" || { skip run "$program is not installed"; finish; exit; }; done
 android=$PWD/$work/api-$lowest prefix=$PWD/$work/qemu
 case $B in /*) host=$B ;; *) host=$PWD/$B ;; esac
-if [ ! -x "$android/qnnrt-run" ]; then bad run "nothing was built"; finish; fi
+if [ ! -x "$android/qnnrt-run" ]; then bad run "nothing was built"; finish; exit; fi
 rm -rf "$prefix" && mkdir -p "$prefix/system/bin" "$prefix/lib" "$prefix/sys/devices/system/soc/soc0"
 echo 557 >"$prefix/sys/devices/system/soc/soc0/id"      # the chip that libQnnHtp.so finds: SM8650
 cp -L "$cross_root/lib/ld-linux-aarch64.so.1" "$prefix/system/bin/linker64"
@@ -222,10 +207,10 @@ if [ -n "$qnn" ] && [ -f "$qnn/libQnnHtp.so" ]; then htp=$qnn/libQnnHtp.so; fi
 nm -D --undefined-only "$android"/* $system $htp 2>/dev/null | "$PYTHON" tests/android/shim.py "$prefix"
 echo 'LIBC { };' >"$prefix/libc.map"
 echo 'const int shim_nothing = 0;' >"$prefix/nothing.c"
-check shim "tests/android/shim.c" "$cross" -O1 -Wall -Wextra -Werror -fPIC -shared -I"$prefix" -Wl,-soname,libc.so \
+step shim "$cross" -O1 -Wall -Wextra -Werror -fPIC -shared -I"$prefix" -Wl,-soname,libc.so \
     -Wl,--version-script="$prefix/libc.map" -o "$prefix/lib/libc.so" tests/android/shim.c -ldl -lm
 for name in libm libdl liblog; do
-    check shim "$name" "$cross" -fPIC -shared -nostdlib -Wl,--no-as-needed -Wl,-soname,$name.so \
+    step "shim_$name" "$cross" -fPIC -shared -nostdlib -Wl,--no-as-needed -Wl,-soname,$name.so \
         -Wl,--version-script="$prefix/libc.map" -o "$prefix/lib/$name.so" "$prefix/nothing.c" "$prefix/lib/libc.so"
 done
 
@@ -259,7 +244,7 @@ both() {
 }
 # same NAME FILE: byte for byte
 same() {
-    if cmp "$work/here/$2" "$work/there/$2" >"$work/log" 2>&1; then good; else bad "$1" "$(head -n 1 "$work/log")"; fi
+    if cmp "$work/here/$2" "$work/there/$2" >"$tmp/log" 2>&1; then good; else bad "$1" "$(head -n 1 "$tmp/log")"; fi
 }
 compared=0 bytes=0
 # document NAME ARGUMENT ...: qnnrt-run prints the same bytes on both sides, except times
@@ -272,7 +257,7 @@ document() {
 }
 
 # Metadata as JSON, of all samples, and without any library.
-"$PYTHON" tests/cli/make_eight_shards.py "$work/eight" >"$work/log" 2>&1 || bad eight "$(tail -n 1 "$work/log")"
+"$PYTHON" tests/cli/make_eight_shards.py "$work/eight" >"$tmp/log" 2>&1 || bad eight "$(tail -n 1 "$tmp/log")"
 mkdir -p "$work/samples" && cp tests/data/json/*.json tests/data/llm/json/*.json "$work/samples/"
 if [ -n "${QNNRT_SAMPLES-}" ] && [ -d "${QNNRT_SAMPLES-}/json" ]; then cp "$QNNRT_SAMPLES"/json/*.json "$work/samples/"; fi
 for side in $sides; do ln -s ../eight "$side/eight" && ln -s ../samples "$side/samples"; done
@@ -290,18 +275,18 @@ both make examples/05_make_model data/llm/model model ./libQnnRef.so
 for shard in 0 1 2 3; do same make "model/forward_$shard.bin"; done
 document inspect_model qnnrt-run inspect model --json --system_so ./libQnnRef.so
 both run qnnrt-run --ctx_dir model --backend_so ./libQnnRef.so --output_dir out --num_inferences 1
-check run "outputs differ" diff -r "$work/here/out" "$work/there/out"
+step run diff -r "$work/here/out" "$work/there/out"
 outputs=$(find "$work/there/out" -type f | wc -l)
 if [ "$outputs" -gt 10 ]; then good; else bad run "$outputs outputs"; fi
 # Memory that the backend uses in place: what Android lacks below API 30 is looked up when the program runs.
 both memfd qnnrt-run --ctx_dir model --backend_so ./libQnnRef.so --output_dir memfd --memory memfd --num_inferences 1
-check memfd "outputs differ" diff -r "$work/there/out" "$work/there/memfd"
+step memfd diff -r "$work/there/out" "$work/there/memfd"
 check memfd "not all tensors are registered: $(grep 'memory ' "$work/there/memfd.raw")" \
     grep -qE 'memfd, ([0-9]+) of \1 tensors registered' "$work/there/memfd.raw"
 both rpcmem qnnrt-run --ctx_dir model --backend_so ./libQnnRef.so --memory rpcmem
 check rpcmem "libcdsprpc.so is not named: $(cat "$work/there/rpcmem.err")" grep -qF libcdsprpc.so "$work/there/rpcmem.err"
 both export examples/llm/export data/llm/model llm --type w8a16 --shards 2 --backend_so ./libQnnRef.so
-check export "the exported models differ" diff -r "$work/here/llm" "$work/there/llm"
+step export diff -r "$work/here/llm" "$work/there/llm"
 both llm qnnrt-llm --ctx_dir llm --backend_so ./libQnnRef.so --prompt 'And the LORD said unto ' --max_gen 12
 same llm llm.raw
 echo "text: $(tail -n 1 "$work/there/llm.raw")"
