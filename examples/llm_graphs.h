@@ -251,7 +251,7 @@ static qnnrt_lower_encoding *quantize(const llm_model *m, qnnrt_backend *backend
 {
     const qnnrt_lower_info *info = qnnrt_lower_get_info(lower);
     llm_encodings made = { NULL, 0 };
-    qnnrt_builder *scratch;
+    qnnrt_builder *scratch = NULL;
     qnnrt_error err;
     size_t i, most = 0;
     for (i = 0; i < info->graph_count; ++i)
