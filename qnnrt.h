@@ -28,7 +28,7 @@
             is printed, nothing aborts.
    Not yet  Special data formats, and on HTP optional tensors and dynamic dimensions, are reported
             and refused by qnnrt_prepare(). A tensor must be smaller than 4 GiB. Linux and Android,
-            64-bit. qnnrt_open() uses at most 16 KB of stack.
+            64-bit; macOS to inspect and check files. qnnrt_open() uses at most 16 KB of stack.
    Versions Before 1.0 nothing is promised about binary compatibility: compile the header and its
             users together; QNNRT_CHECK_VERSION() tells whether they are. HISTORY at the end lists
             what changed, with replacements.
@@ -1651,17 +1651,27 @@ QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs);
 #include <sys/types.h>
 #include <unistd.h>
 
-#if !defined(__linux__) || !defined(__GNUC__)
-#error "qnnrt supports gcc and clang on Linux and Android; another system needs another room >>os"
+#if (!defined(__linux__) && !defined(__APPLE__)) || !defined(__GNUC__)
+#error "qnnrt supports gcc and clang on Linux, Android and macOS; others need another room >>os"
 #endif
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Values of Linux (all architectures that QNN exists for), hidden by -std=c99. */
+/* Values of Linux (all architectures that QNN exists for), hidden by -std=c99; and of macOS, where
+   names in the linker begin with '_'. */
+#ifdef __APPLE__
+#define QNNRT__O_CLOEXEC  0x1000000
+#define QNNRT__MAP_ANON   0x1000
+#define QNNRT__MONOTONIC  6
+#define QNNRT__OS(name)   __asm__("_" name)
+#else
 #define QNNRT__O_CLOEXEC  02000000
 #define QNNRT__MAP_ANON   0x20
+#define QNNRT__MONOTONIC  1
+#define QNNRT__OS(name)   __asm__(name)
+#endif
 
 enum { QNNRT__PATH_MAX = 4096 };
 
@@ -1670,15 +1680,15 @@ typedef struct qnnrt__os_time { long sec, nsec; } qnnrt__os_time;
 typedef struct qnnrt__os_symbol {
     const char *file; void *base; const char *name; void *address;
 } qnnrt__os_symbol;
-extern int qnnrt__os_clock_gettime(int clock, qnnrt__os_time *now) __asm__("clock_gettime");
-extern int qnnrt__os_dladdr(const void *address, qnnrt__os_symbol *symbol) __asm__("dladdr");
-extern ptrdiff_t qnnrt__os_readlink(const char *path, char *to, size_t room) __asm__("readlink");
+extern int qnnrt__os_clock_gettime(int clock, qnnrt__os_time *now) QNNRT__OS("clock_gettime");
+extern int qnnrt__os_dladdr(const void *address, qnnrt__os_symbol *symbol) QNNRT__OS("dladdr");
+extern ptrdiff_t qnnrt__os_readlink(const char *path, char *to, size_t room) QNNRT__OS("readlink");
 
 /* Return the nanoseconds of a monotonic clock, or 0 if there is none. */
 static uint64_t qnnrt__os_clock_ns(void)
 {
     qnnrt__os_time now = { 0, 0 };
-    if (qnnrt__os_clock_gettime(1 /* CLOCK_MONOTONIC */, &now) != 0) return 0;
+    if (qnnrt__os_clock_gettime(QNNRT__MONOTONIC, &now) != 0) return 0;
     return (uint64_t)now.sec * 1000000000u + (uint64_t)now.nsec;
 }
 

@@ -831,7 +831,7 @@ static qnnrt_result qnnrt__save(qnnrt *model, size_t at, void *data, uint64_t ca
     return result;
 }
 
-extern int qnnrt__save_fsync(int fd) __asm__("fsync");      /* hidden by -std=c99 */
+extern int qnnrt__save_fsync(int fd) QNNRT__OS("fsync");      /* hidden by -std=c99 */
 
 /* Write a temporary file beside `path` and rename it, so that a reader sees either the old file or
    the whole new one. The rename replaces a link at `path`, too. Return NULL, or the reason for the

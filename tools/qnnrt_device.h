@@ -298,7 +298,9 @@ QNNRT_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, const qnnrt_slot *slot,
 #endif
 
 #include <sys/ioctl.h>
+#ifdef __linux__
 #include <sys/syscall.h>
+#endif
 
 /* =====================================================================================
    LOOK                                                                            >>look
@@ -508,8 +510,10 @@ static qnnrt_result qnnrt__memory_heap(void *user, const qnnrt_backend *backend,
 }
 
 /* Functions that -std=c99 hides. */
-extern long qnnrt__syscall(long number, ...) __asm__("syscall");
-extern int qnnrt__ftruncate(int fd, off_t bytes) __asm__("ftruncate");
+#ifdef __linux__
+extern long qnnrt__syscall(long number, ...) QNNRT__OS("syscall");
+#endif
+extern int qnnrt__ftruncate(int fd, off_t bytes) QNNRT__OS("ftruncate");
 
 /* Make an anonymous file. The kernel has the call since Linux 3.17, Android's libc the function
    since API 30 only.
@@ -522,7 +526,12 @@ static qnnrt_result qnnrt__memory_memfd(void *user, const qnnrt_backend *backend
     if (user == NULL &&
         (backend == NULL || backend->info.id != (uint32_t)QNNRT__ABI_BACKEND_REF))
         return QNNRT__FAIL(err, QNNRT_E_UNSUPPORTED, "anonymous files are for libQnnRef.so");
+#ifdef __linux__
     block->fd = (int)qnnrt__syscall(SYS_memfd_create, "qnnrt", (unsigned)CLOSE_ON_EXEC);
+#else
+    block->fd = -1;
+    errno = ENOSYS;
+#endif
     if (block->fd < 0 || qnnrt__ftruncate(block->fd, (off_t)block->bytes) != 0)
         why = strerror(errno);
     return qnnrt__memory_map("an anonymous file", why, 1, block, err);

@@ -5,6 +5,11 @@
 android-check: $(TOOLS) $(B)/libQnnRef.so $(B)/examples/05_make_model $(B)/examples/llm/export $(B)/data/.made
 	@BIONIC='$(BIONIC)' ANDROID_NDK='$(ANDROID_NDK)' ANDROID_QNN='$(ANDROID_QNN)' LEVELS='$(LEVELS)' sh tests/android/android.sh
 
+.PHONY: mac-check
+## mac-check: compile and link the headers and the tools for macOS with zig (fetches 100 MB once); nothing of it is run
+mac-check:
+	@sh tests/project/mac.sh $(B)
+
 .PHONY: app-check
 ## app-check: the screen of the Android sample app on a desk, with Robolectric (needs a JDK and mvn, which fetches 500 MB)
 app-check: $(B)/libQnnRef.so $(B)/examples/03_compose $(B)/examples/llm/export

@@ -14,6 +14,7 @@
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L        /* so this is the first header of each unit          */
 #endif
+#define _DARWIN_C_SOURCE               /* macOS hides flock() and O_NOFOLLOW otherwise      */
 #include "qnnrt.h"
 
 #include <signal.h>

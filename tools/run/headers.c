@@ -3,6 +3,7 @@
    The Makefile has compiled them before, for all programs, and says so by the macros that end in
    _IMPL_ONCE.                                                                                   */
 #define _POSIX_C_SOURCE 200809L
+#define _DARWIN_C_SOURCE
 #define QNNRT_IMPLEMENTATION
 #define QNNRT_EXPLAIN_IMPLEMENTATION
 #define QNNRT_BUILDER_IMPLEMENTATION
