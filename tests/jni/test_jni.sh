@@ -1,6 +1,7 @@
 #!/bin/sh
 # The Java and JNI layer of the Android sample app, on a JDK of the desk and on libQnnRef.so.
-#     sh tests/jni/test_jni.sh [BUILD_DIR]
+#     [STOPS=300] sh tests/jni/test_jni.sh [BUILD_DIR]
+# STOPS: so many answers of a language model are stopped at random moments; make stop-check: 100,000.
 # Without a JDK (on Debian: openjdk-17-jdk-headless) it is skipped, or failed with QNNRT_REQUIRE_ALL=1.
 suite=test_jni
 . "$(dirname "$0")/../harness/tool.sh"
@@ -35,7 +36,7 @@ step() {
 # function of another type, or of a name that Java does not have, does not compile.
 mkdir "$tmp/classes" "$tmp/h" "$tmp/layer" "$tmp/llm" "$tmp/begins" "$tmp/padded" "$tmp/numbers"
 step java_8 "$javac" --release 8 -Xlint:all -Xlint:-options -Werror -h "$tmp/h" -d "$tmp/classes" "$app"/java/qnnrt/*.java
-step java_test "$javac" -Xlint:all -Werror -cp "$tmp/classes" -d "$tmp/classes" "$tests/jni/JniTest.java"
+step java_test "$javac" -Xlint:all -Werror -cp "$tmp/classes" -d "$tmp/classes" "$tests"/jni/*Test.java
 # The program of examples/android/README.md, in the class that it needs.
 mkdir "$tmp/readme"
 {
@@ -87,16 +88,21 @@ prompt='And the LORD said unto '
 text=$(sed -n "s/.*\"prompt\": \"$prompt\", \"text\": \"\([^\"]*\)\".*/\1/p" "$data/llm/expected.json")
 if [ ${#text} -eq 64 ]; then good; else bad expected "no text of 64 bytes in expected.json: '$text'"; fi
 
-"$home/bin/java" -Xcheck:jni -Xms32m -Xmx32m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
-    -Djava.library.path="$tmp" -cp "$tmp/classes" JniTest "$ref" "$tmp/layer" "$tmp/llm" "$numbers" "$tmp/begins" \
-    "$tmp/c/token_ar1_cl128/logits.raw" "$prompt" "$text" >"$tmp/java" 2>&1
-status=$?
-grep -v '^[0-9]* passed, [0-9]* failed$' "$tmp/java"
-closing=$(sed -n 's/^\([0-9]* passed, [0-9]* failed\)$/\1/p' "$tmp/java" | tail -n 1)
-# shellcheck disable=SC2086  # four words
-set -- $closing
-passed=$((passed + ${1-0})) failed=$((failed + ${3-0}))
-check java "the virtual machine ended with status $status" test -n "$closing"
-check jni_check "the virtual machine warns: $(grep -E 'WARNING|FATAL' "$tmp/java" | head -n 3)" \
-    sh -c '! grep -qE "WARNING|FATAL" "$1"' - "$tmp/java"
+# java_test CLASS ARGUMENT ...: it prints what fails, and counts
+java_test() {
+    "$home/bin/java" -Xcheck:jni -Xms32m -Xmx32m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.library.path="$tmp" \
+        -cp "$tmp/classes" "$@" >"$tmp/java" 2>&1
+    status=$?
+    class=$1
+    grep -v '^[0-9]* passed, [0-9]* failed$' "$tmp/java"
+    closing=$(sed -n 's/^\([0-9]* passed, [0-9]* failed\)$/\1/p' "$tmp/java" | tail -n 1)
+    # shellcheck disable=SC2086  # four words
+    set -- $closing
+    passed=$((passed + ${1-0})) failed=$((failed + ${3-0}))
+    check "$class" "the virtual machine ended with status $status" test -n "$closing"
+    check "${class}_jni" "the virtual machine warns: $(grep -E 'WARNING|FATAL' "$tmp/java" | head -n 3)" \
+        sh -c '! grep -qE "WARNING|FATAL" "$1"' - "$tmp/java"
+}
+java_test JniTest "$ref" "$tmp/layer" "$tmp/llm" "$numbers" "$tmp/begins" "$tmp/c/token_ar1_cl128/logits.raw" "$prompt" "$text"
+java_test LlmTest "$ref" "$tmp/llm" "${STOPS:-300}" "$prompt" "$text"
 finish

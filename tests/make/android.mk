@@ -14,3 +14,8 @@ mac-check:
 ## app-check: the screen of the Android sample app on a desk, with Robolectric (needs a JDK and mvn, which fetches 500 MB)
 app-check: $(B)/libQnnRef.so $(B)/examples/03_compose $(B)/examples/llm/export
 	@CC='$(CC)' sh tests/jni/screen.sh $(B)
+
+.PHONY: stop-check
+## stop-check: stop 100,000 answers of a language model at random moments, through the Java layer (needs a JDK; 10 min)
+stop-check: $(B)/libQnnRef.so $(B)/examples/03_compose $(B)/examples/llm/export $(B)/qnnrt-run $(B)/data/.made
+	@CC='$(CC)' STOPS=100000 sh tests/jni/test_jni.sh $(B)

@@ -15,7 +15,15 @@ typedef struct jni_llm {
     const qnnrt_llm_info *info;
     int32_t              *tokens;      /* [info->ar] of the current step */
     size_t                count;       /* of the last step */
+    int                   stop;        /* atomic: the call that runs is to end */
 } jni_llm;
+
+/* Called before each shard of a step. */
+static int llm_go_on(void *user, const qnnrt_llm_progress *at)
+{
+    (void)at;
+    return __atomic_load_n(&((jni_llm *)user)->stop, __ATOMIC_RELAXED);
+}
 
 static void llm_close(jni_llm *l)
 {
@@ -34,6 +42,9 @@ static qnnrt_result llm_open(const qnnrt_manifest *model, jni_llm *l, qnnrt_erro
     const qnnrt_manifest_info *info = qnnrt_manifest_get_info(model);
     qnnrt_llm_desc desc = {0};
     qnnrt_llm_sampler_desc greedy = {0};
+    qnnrt_llm_session_desc how = {0};
+    how.progress = llm_go_on;
+    how.progress_user = l;
     desc.folder = info->folder;
     desc.made = info->pipelines;
     desc.made_count = info->pipeline_count;
@@ -41,7 +52,7 @@ static qnnrt_result llm_open(const qnnrt_manifest *model, jni_llm *l, qnnrt_erro
     desc.model_count = info->model_count;
     qnnrt_result result = qnnrt_llm_open(NULL, &desc, &l->llm, err);
     if (result == QNNRT_OK)
-        result = qnnrt_llm_session_create(&l->llm, 1, NULL, &l->session, err);
+        result = qnnrt_llm_session_create(&l->llm, 1, &how, &l->session, err);
     if (result != QNNRT_OK)
         return result;
     l->info = qnnrt_llm_get_info(l->llm);
@@ -117,29 +128,42 @@ JNI(void, nativeClear)(JNIEnv *env, jclass self, jlong llm)
     qnnrt_llm_sampler_reset(l->sampler);
 }
 
-/* Let the model read tokens, at most as many as one step takes. */
-JNI(void, nativeDecode)(JNIEnv *env, jclass self, jlong llm, jintArray tokens, jint from,
-                           jint count)
+/* Ask the call that runs to end before its next shard, or forget that. Any thread; QnnrtLlm.java
+   calls it while the handle is in use. */
+JNI(void, nativeStop)(JNIEnv *env, jclass self, jlong llm, jboolean stop)
+{
+    (void)env;
+    (void)self;
+    __atomic_store_n(&((jni_llm *)jni_object(llm))->stop, stop ? 1 : 0, __ATOMIC_RELAXED);
+}
+
+/* Let the model read tokens, at most as many as one step takes. Return whether it did: not when it
+   was stopped. */
+JNI(jboolean, nativeDecode)(JNIEnv *env, jclass self, jlong llm, jintArray tokens, jint from,
+                            jint count)
 {
     jni_llm *l = (jni_llm *)jni_object(llm);
     qnnrt_llm_batch batch = {0};
     (void)self;
     if (count < 1 || (uint32_t)count > l->info->ar) {
         jni_throw(env, QNNRT_E_ARG, 0, "a step takes another number of tokens", "");
-        return;
+        return JNI_FALSE;
     }
     (*env)->GetIntArrayRegion(env, tokens, from, count, (jint *)l->tokens);
     if ((*env)->ExceptionCheck(env))
-        return;
+        return JNI_FALSE;
     batch.tokens = l->tokens;
     batch.count = (size_t)count;
-    if (qnnrt_llm_decode(l->cache, &batch) != QNNRT_OK) {
-        jni_throw_error(env, qnnrt_llm_error(l->cache));
-        return;
+    const qnnrt_result result = qnnrt_llm_decode(l->cache, &batch);
+    if (result != QNNRT_OK) {
+        if (result != QNNRT_E_CANCELLED)
+            jni_throw_error(env, qnnrt_llm_error(l->cache));
+        return JNI_FALSE;
     }
     for (jint i = 0; i < count; ++i)
         qnnrt_llm_sampler_accept(l->sampler, l->tokens[i]);
     l->count = (size_t)count;
+    return JNI_TRUE;
 }
 
 /* Return the token that follows the last one that the model has read. */

@@ -143,18 +143,23 @@ public final class Qnnrt {
          * isRestart()). Runs, bound buffers and what they hold stay: execute again what failed. No
          * other thread may be in a call of a Run or an Llm of this model: it throws BUSY then.
          */
-        public synchronized void recover() {
+        public void recover() {
+            recover(0);
+        }
+
+        /** Recover while a part is in so many calls, each of which waits for this. */
+        synchronized void recover(int within) {
             long handle = handle();
-            if (!calls.compareAndSet(0, -1)) {
-                throw new QnnrtException(QnnrtException.BUSY, 0, "a Run or Llm of the model is in "
-                        + "use by another call", "Call recover() when it has returned.");
+            if (!calls.compareAndSet(within, -1)) {
+                throw new QnnrtException(QnnrtException.BUSY, 0, "a Run or QnnrtLlm of the model "
+                        + "is in use by another call", "Call recover() when it has returned.");
             }
             try {
                 synchronized (Qnnrt.class) {
                     nativeRecover(handle);
                 }
             } finally {
-                calls.set(0);
+                calls.set(within);
             }
         }
 

@@ -32,6 +32,16 @@ abstract class QnnrtPart implements AutoCloseable {
         used.set(false);
     }
 
+    /** Recover the model within a call of this part, which must be the only one of the model. */
+    final void recoverWithin(QnnrtException restart) {
+        try {
+            model.recover(1);
+        } catch (QnnrtException thrown) {
+            thrown.addSuppressed(restart);
+            throw thrown;
+        }
+    }
+
     private QnnrtException busy() {
         return new QnnrtException(QnnrtException.BUSY, 0, "the " + what + " is in use by "
                 + "another call", "Use it from one thread at a time, and not from its own "
