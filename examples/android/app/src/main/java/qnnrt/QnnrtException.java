@@ -11,6 +11,11 @@ public final class QnnrtException extends RuntimeException {
 
     /* Results of qnnrt.h that Java code returns, or that a program may want to tell apart. */
     public static final int ARG = -1;
+    public static final int MEMORY = -2;
+    public static final int IO = -3;
+    public static final int FORMAT = -4;
+    public static final int LIBRARY = -5;
+    public static final int VERSION = -6;
     public static final int NOT_FOUND = -7;
     public static final int MISMATCH = -8;
     public static final int UNSUPPORTED = -9;
@@ -18,6 +23,7 @@ public final class QnnrtException extends RuntimeException {
     public static final int BUSY = -11;
     public static final int STATE = -12;
     public static final int LIMIT = -13;
+    public static final int CANCELLED = -14;
 
     /** The number of a qnnrt_result, below 0. */
     public final int code;
