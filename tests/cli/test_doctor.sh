@@ -125,6 +125,24 @@ else
     look "$t/good" --platform android --dsp_arch 75 --page_size 16384 "$t/ctx"
     is good_all 0
     says good_ctx out 'made by release 2.51.0.260929181845, for v75'
+    whole_tool=$(cd "${tool%/*}" && pwd)/${tool##*/}
+    # The libraries of an app: in its project, in an AAR, and installed on a phone.
+    for folder in src/jniLibs/arm64-v8a aar/jni/arm64-v8a com.app/lib/arm64; do
+        mkdir -p "$t/${folder%/*}"
+        cp -R "$t/good" "$t/$folder"
+        look "$t/$folder"
+        is "app_$folder" 3
+        warning "app_$folder" 'libQnnHtpV75Skel.so: the DSP'"'"'s files have 32 bits and segments of 16384 bytes' 'among the assets'
+        check "app_$folder" "$(cat "$tmp/out")" test "$(grep -c 'stores refuse them' "$tmp/out")" -eq 3
+        (cd "$t/$folder" && "$whole_tool" doctor --no_load . >"$tmp/out" 2>"$tmp/err")
+        check "app_$folder" "$(cat "$tmp/out")" grep -qF 'stores refuse them' "$tmp/out"
+        rm "$t/$folder/"*Skel.so
+        look "$t/$folder"
+        lacks "app_$folder" out 'stores refuse'
+    done
+    cp "$t/good/libQnnHtpV75Skel.so" "$t/com.app/lib/"
+    look "$t/com.app/lib"
+    lacks app_beside out 'stores refuse'
     look "$t/linux"
     is linux 0
     look "$t/linux" --platform android

@@ -4,6 +4,7 @@
 #include "run/check/check.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <sys/stat.h>
 
 /* =====================================================================================
@@ -262,6 +263,26 @@ static void check_release(libs *l, const lib_file *f)
                   "its function is %s, and libQnnHtp.so has release %s", f->marks.symbol, theirs);
 }
 
+/* True for a file in a folder of native libraries of an app: .../lib/arm64-v8a/libx.so, in a project
+   (jniLibs), in an AAR (jni), in a package or where it is installed (lib). */
+static int is_in_app(const char *path)
+{
+    static const char *const folders[] = {"lib", "jniLibs", "jni"};
+    char here[PATH_MAX] = "";
+    const char *parts[3] = {"", "", ""};           /* file, ABI, folder */
+    if (path[0] != '/' && getcwd(here, sizeof(here)) == NULL) return 0;
+    OWNED char *full = cli_text("%s/%s", here, path);
+    for (size_t count = 0; count < 3;) {
+        char *slash = strrchr(full, '/');
+        if (slash == NULL) return 0;
+        *slash = '\0';
+        if (slash[1] != '\0' && strcmp(slash + 1, ".") != 0) parts[count++] = slash + 1;
+    }
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); ++i)
+        if (strcmp(parts[2], folders[i]) == 0) return strncmp(parts[1], "arm64", 5) == 0;
+    return 0;
+}
+
 /* Check that a file belongs into such a folder. */
 static void check_role(libs *l, const lib_file *f)
 {
@@ -273,6 +294,11 @@ static void check_role(libs *l, const lib_file *f)
     if (f->role == LIB_CXX && l->platform == LIB_ANDROID)
         about_lib(l, FOUND_WARNING, f->name, "Remove it, unless your own code needs it.",
                   "Qualcomm's libraries for Android have a C++ runtime inside");
+    if (f->machine == ELF_HEXAGON && is_in_app(f->path))
+        about_lib(l, FOUND_WARNING, f->name,
+                  "Ship it among the assets, and copy it to a folder of the app: see QnnrtSkels.java.",
+                  "the DSP's files have 32 bits and segments of %llu bytes, and stores refuse them in"
+                  " the libraries of an app", (unsigned long long)f->align);
     if (f->role == LIB_SKEL && f->bytes > MOST_SKEL) {
         OWNED char *hint = cli_text("Take the one of lib/hexagon-v%u/unsigned, of about 14 MB.",
                                     f->arch);
