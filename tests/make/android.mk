@@ -19,3 +19,8 @@ app-check: $(B)/libQnnRef.so $(B)/examples/03_compose $(B)/examples/llm/export
 ## stop-check: stop 100,000 answers of a language model at random moments, through the Java layer (needs a JDK; 10 min)
 stop-check: $(B)/libQnnRef.so $(B)/examples/03_compose $(B)/examples/llm/export $(B)/qnnrt-run $(B)/data/.made
 	@CC='$(CC)' STOPS=100000 sh tests/jni/test_jni.sh $(B)
+
+.PHONY: kotlin-check
+## kotlin-check: the coroutines of the Android layer, 10,000 cancelled (needs a JDK and mvn, which fetches 63 MB)
+kotlin-check: $(B)/libQnnRef.so $(B)/examples/llm/export $(B)/data/.made
+	@CC='$(CC)' sh tests/jni/kotlin.sh $(B)

@@ -1,4 +1,4 @@
-// The sample app: one module, one screen, no dependencies. It needs Gradle 9.1 or newer, JDK 17, and the SDK's
+// The sample app: one module, one screen, coroutines for Qnnrt.kt. It needs Gradle 9.1 or newer, JDK 17, and the SDK's
 // platform 36, CMake and NDK; this plugin compiles Kotlin without a plugin for Kotlin.
 plugins {
     id("com.android.application") version "9.0.1"
@@ -39,4 +39,8 @@ android {
             keepDebugSymbols += listOf("**/libQnnHtp*.so", "**/libQnnSystem.so")
         }
     }
+}
+
+dependencies {
+    implementation("org.jetbrains.kotlinx:kotlinx-coroutines-android:1.10.2")
 }

@@ -263,6 +263,11 @@ public final class QnnrtLlm extends QnnrtPart {
             }
         }
 
+        /** Return the model that it is a call of. */
+        QnnrtLlm model() {
+            return QnnrtLlm.this;
+        }
+
         /** From here on stop() reaches C; one that came before does so now. */
         private void begin(long llm) {
             synchronized (turn) {

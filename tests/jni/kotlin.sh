@@ -1,0 +1,63 @@
+#!/bin/sh
+# The coroutines of the Android layer, Qnnrt.kt, on a desk and on libQnnRef.so: make kotlin-check
+#     [CANCELS=10000] sh tests/jni/kotlin.sh [BUILD_DIR]
+# CANCELS: so many coroutines are cancelled at random moments. Needs a JDK and mvn, which fetches 63 MB once; the files
+# have the hashes of kotlin/SHA256SUMS, or nothing of them runs.
+suite=kotlin
+. "$(dirname "$0")/../harness/tool.sh"
+
+top=$tests/..
+app=$top/examples/android/app/src/main
+for program in javac mvn; do
+    command -v $program >/dev/null 2>&1 || { skip all "$program is not installed"; finish; exit; }
+done
+home=$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")
+
+# need NAME COMMAND ...: a step without which the test ends
+need() {
+    before=$failed
+    step "$@"
+    [ "$failed" -eq "$before" ] || { finish; exit; }
+}
+
+lib=$build/kotlin/lib
+if [ ! -f "$lib/.done" ]; then
+    rm -rf "$lib"
+    mkdir -p "$lib"
+    need fetch mvn -q -B -f "$tests/jni/kotlin/pom.xml" dependency:copy-dependencies -DoutputDirectory="$(cd "$lib" && pwd)"
+    touch "$lib/.done"
+fi
+cp "$tests/jni/kotlin/SHA256SUMS" "$tmp/sums"
+need hashes sh -c 'cd "$1" && sha256sum -c "$2" && [ "$(ls | wc -l)" -eq "$(wc -l <"$2")" ]' - "$lib" "$tmp/sums"
+jars=
+for jar in "$lib"/*.jar; do jars=$jars:$jar; done
+jars=${jars#:}
+
+mkdir "$tmp/classes" "$tmp/llm"
+need java javac --release 8 -Xlint:-options -d "$tmp/classes" "$app"/java/qnnrt/*.java
+# kotlin NAME FILE
+kotlin() {
+    need "$1" java -cp "$jars" org.jetbrains.kotlin.cli.jvm.K2JVMCompiler -no-stdlib -no-reflect -Werror -jvm-target 11 \
+        -cp "$tmp/classes:$jars" -d "$tmp/classes" "$2"
+}
+kotlin layer_compiles "$app/kotlin/qnnrt/Qnnrt.kt"
+kotlin test_compiles "$tests/jni/kotlin/CoroutineTest.kt"
+need jni ${CC:-cc} -std=c99 -O1 -fPIC -shared -fvisibility=hidden -I"$top" -I"$top/tools" -I"$home/include" -I"$home/include/linux" \
+    -o "$tmp/libqnnrt_jni.so" "$app"/cpp/qnnrt_jni*.c -ldl -pthread
+ref=$(cd "$build" && pwd)/libQnnRef.so
+need llm "$build/examples/llm/export" "$data/llm/model" "$tmp/llm" --type w8a16 --shards 4 --backend_so "$ref"
+
+prompt='And the LORD said unto '
+text=$(sed -n "s/.*\"prompt\": \"$prompt\", \"text\": \"\([^\"]*\)\".*/\1/p" "$data/llm/expected.json")
+# -ea: coroutines check themselves, too
+java -ea -Xcheck:jni -Xmx256m -Djava.library.path="$tmp" -cp "$tmp/classes:$jars" CoroutineTestKt \
+    "$ref" "$tmp/llm" "${CANCELS:-10000}" "$prompt" "$text" >"$tmp/java" 2>&1
+grep -v '^[0-9]* passed, [0-9]* failed$' "$tmp/java"
+closing=$(sed -n 's/^\([0-9]* passed, [0-9]* failed\)$/\1/p' "$tmp/java" | tail -n 1)
+# shellcheck disable=SC2086  # four words
+set -- $closing
+passed=$((passed + ${1-0})) failed=$((failed + ${3-0}))
+check java "the virtual machine did not come to its end" test -n "$closing"
+check jni_check "the virtual machine warns: $(grep -E 'WARNING|FATAL' "$tmp/java" | head -n 3)" \
+    sh -c '! grep -qE "WARNING|FATAL" "$1"' - "$tmp/java"
+finish
