@@ -313,10 +313,6 @@ QNNRT_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, const qnnrt_slot *slot,
    Needs: >>os     Knows nothing of: backends, models
    ===================================================================================== */
 
-#ifdef __ANDROID__
-#include <sys/system_properties.h>
-#endif
-
 static const qnnrt_device_chip qnnrt__look_chips[] = {
     {30, "SM8350", "888", 68, 4, {439}}, {36, "SM8450", "8 Gen 1", 69, 8, {457, 480, 482}},
     {42, "SM8475", "8+ Gen 1", 69, 8, {530, 531, 540}}, {43, "SM8550", "8 Gen 2", 73, 8, {519}},
@@ -369,6 +365,17 @@ static int qnnrt__look_at(const char *root, const char *name)
     return access(path, R_OK) == 0 ? 2 : 1;
 }
 
+/* Read a property of Android, at most 92 bytes. text stays as it is elsewhere. */
+static void qnnrt__look_property(const char *name, char *text)
+{
+    int (*get)(const char *, char *);
+    void *self = dlopen(NULL, RTLD_LAZY);
+    void *symbol = self != NULL ? dlsym(self, "__system_property_get") : NULL;
+    memcpy(&get, &symbol, sizeof(get));
+    if (get != NULL) get(name, text);
+    if (self != NULL) dlclose(self);
+}
+
 /* Find the chip: libQnnHtp.so reads both files, and the first one decides. Apps that may read none
    have the name of the chip. */
 static void qnnrt__look_chip(const char *root, qnnrt_device_facts *facts)
@@ -386,9 +393,7 @@ static void qnnrt__look_chip(const char *root, qnnrt_device_facts *facts)
             (*end == '\0' || *end == '\n' || *end == '\r' || *end == ' '))
             facts->soc_id = (uint32_t)number;
     }
-#ifdef __ANDROID__
-    if (root[0] == '\0') __system_property_get("ro.soc.model", name);
-#endif
+    if (root[0] == '\0') qnnrt__look_property("ro.soc.model", name);
     for (i = 0; i < count && facts->chip == NULL; ++i) {
         for (k = 0; facts->soc_id != 0 && chips[i].ids[k] != 0; ++k)
             if (chips[i].ids[k] == facts->soc_id) facts->chip = &chips[i];

@@ -138,26 +138,36 @@ JNI(jbyteArray, nativeVersion)(JNIEnv *env, jclass self)
     return jni_array(env, qnnrt_version(), strlen(qnnrt_version()));
 }
 
+void jni_hooks(qnnrt_hooks *hooks)
+{
+    hooks->lock = lock;
+    hooks->unlock = unlock;
+    hooks->lock_user = &vendor_lock;
+#ifdef __ANDROID__
+    hooks->log = to_logcat;
+#endif
+}
+
+void jni_host_functions(qnnrt_manifest_open_desc *desc)
+{
+    static const qnnrt_host_step look_up = { .name = "embedding", .exec = qnnrt_llm_embedding };
+    desc->host_functions = &look_up;
+    desc->host_function_count = 1;
+}
+
 /* ---- models ---------------------------------------------------------------------------------- */
 
 JNI(jlong, nativeOpen)(JNIEnv *env, jclass self, jbyteArray folder, jbyteArray backend)
 {
-    static const qnnrt_host_step look_up = { .name = "embedding", .exec = qnnrt_llm_embedding };
     char *path = NULL, *library = NULL;
     qnnrt_manifest *model = NULL;
     qnnrt_manifest_open_desc desc = {0};
     qnnrt_error err;
     (void)self;
     if (jni_take_text(env, folder, &path) && jni_take_text(env, backend, &library)) {
-        desc.host_functions = &look_up;
-        desc.host_function_count = 1;
+        jni_host_functions(&desc);
         desc.model.backend_desc.path = library;
-        desc.model.backend_desc.hooks.lock = lock;
-        desc.model.backend_desc.hooks.unlock = unlock;
-        desc.model.backend_desc.hooks.lock_user = &vendor_lock;
-#ifdef __ANDROID__
-        desc.model.backend_desc.hooks.log = to_logcat;
-#endif
+        jni_hooks(&desc.model.backend_desc.hooks);
         if (qnnrt_manifest_open(path, &desc, &model, &err) != QNNRT_OK)
             jni_throw_error(env, &err);
     }

@@ -29,6 +29,10 @@ jbyteArray jni_array(JNIEnv *env, const char *bytes, size_t count);
    *text. */
 int jni_take_text(JNIEnv *env, jbyteArray bytes, char **text);
 
+/* Set the one lock of all backends, and the log of Android; the functions that host steps call. */
+void jni_hooks(qnnrt_hooks *hooks);
+void jni_host_functions(qnnrt_manifest_open_desc *desc);
+
 /* Return the handle of an object, and the object of a handle. Handles are addresses that only the
    classes of Java see. */
 static inline jlong jni_handle(const void *object)

@@ -1,0 +1,499 @@
+package qnnrt;
+
+import java.io.DataInputStream;
+import java.io.File;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Timer;
+import java.util.TimerTask;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Models in a process of their own, so that a library that crashes or hangs does not end the app.
+ *
+ * <pre>
+ *   QnnrtProcess process = new QnnrtProcess(new QnnrtServiceLink(context, skels),
+ *           getCacheDir(), 60000, 2000);
+ *   QnnrtDevice.Choice&lt;QnnrtProcess.Model&gt; choice = QnnrtDevice.look().choose(
+ *           folders, libraries, process);                 // what crashes or hangs is refused
+ *   QnnrtProcess.Run run = choice.opened.prepare(null);
+ *   run.data("image").put(pixels);                        // memory that both processes map
+ *   run.exec();                                           // after a crash: an exception, and the
+ *   ByteBuffer scores = run.data("scores");               // next exec() starts all of it again
+ * </pre>
+ *
+ * A call that finds no process starts one, opens the model again, prepares the pipeline and binds
+ * the same memory: what is in the inputs stays. A process that gives no answer in time is ended. A
+ * model whose process ended {@value #MOST_ENDS} times in a row without an exec() is refused from
+ * then on.
+ *
+ * Costs: a message to the other process for each exec(), some 100 us; its memory; and on the NPU a
+ * copy of inputs and outputs, because a mapped file is not memory that the NPU sees.
+ *
+ * Ownership: close a Run before its Model, and both before the QnnrtProcess, whose close() ends
+ * the process. Each Run has a file in the folder of the constructor until it is closed; files that
+ * a killed app left there are deleted by the next QnnrtProcess.
+ *
+ * Threads: any. One call at a time is sent, and others wait for it; never on the main thread.
+ *
+ * Errors: {@link QnnrtException}, as the call in the other process threw it. BACKEND with vendorCode
+ * 0 and a text that begins with "the process" when it ended or hung; LIBRARY when it cannot be
+ * started.
+ */
+public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model>, AutoCloseable {
+    /** A model whose process ended so often in a row is refused. */
+    public static final int MOST_ENDS = 3;
+
+    /** How a process is reached: QnnrtServiceLink on Android. */
+    public interface Link {
+        /** Start a process that answers with a QnnrtWork; return when it is reached. */
+        Wire connect() throws IOException;
+    }
+
+    /** A process that was started. */
+    public interface Wire {
+        /** Return the answer of QnnrtWork.call(); fail when the process has ended. */
+        byte[] call(byte[] request) throws IOException;
+
+        /** End the process at once, whatever it does; a call() that waits fails. Any thread. */
+        void end();
+    }
+
+    private static final String PREFIX = "qnnrt-", SUFFIX = ".mem";
+    private static final int ALIGN = 4096;
+    private static final AtomicInteger FILES = new AtomicInteger();
+
+    private final Link link;
+    private final File folder;
+    private final long openMillis, execMillis;
+    private final Timer timer = new Timer("qnnrt process", true);
+    private Wire wire;
+    private int life;                         /* the number of the process, from 1 */
+    private int ends;
+    private boolean closed;
+
+    /**
+     * Nothing is started yet.
+     *
+     * @param folder for files that both processes map, such as getCacheDir()
+     * @param openMillis most time of a call that opens a library or a model
+     * @param execMillis most time of an exec()
+     */
+    public QnnrtProcess(Link link, File folder, long openMillis, long execMillis) {
+        if (link == null || folder == null || openMillis <= 0 || execMillis <= 0) {
+            throw new QnnrtException(QnnrtException.ARG, 0, "link or folder is null, or a time is "
+                    + "not above 0", "");
+        }
+        this.link = link;
+        this.folder = folder;
+        this.openMillis = openMillis;
+        this.execMillis = execMillis;
+        String[] names = folder.list();
+        for (String name : names == null ? new String[0] : names) {
+            String[] words = name.split("-");
+            if (name.startsWith(PREFIX) && name.endsWith(SUFFIX) && words.length == 3
+                    && words[1].matches("[0-9]+") && !new File("/proc/" + words[1]).exists()) {
+                new File(folder, name).delete();
+            }
+        }
+    }
+
+    /** Return how often the process ended without being asked to, or was ended because it hung. */
+    public synchronized int ends() {
+        return ends;
+    }
+
+    /** {@link QnnrtDevice#library} in the process. */
+    @Override
+    public synchronized QnnrtDevice.Library library(String path) {
+        connect();
+        return ask(QnnrtWork.LIBRARY, openMillis, out -> QnnrtWork.putText(out, path), in -> {
+            String[] texts = {QnnrtWork.getText(in), QnnrtWork.getText(in), QnnrtWork.getText(in)};
+            String[] api = QnnrtWork.getText(in).split("\\.");
+            return new QnnrtDevice.Library(texts, new long[] {in.readInt(),
+                Long.parseLong(api[0]), Long.parseLong(api[1]), Long.parseLong(api[2]),
+                in.readBoolean() ? 1 : 0});
+        });
+    }
+
+    /** {@link QnnrtDevice#folder} in the process. */
+    @Override
+    public synchronized QnnrtDevice.Folder folder(String path, String libraries) {
+        connect();
+        return ask(QnnrtWork.FOLDER, openMillis, out -> {
+            QnnrtWork.putText(out, path);
+            QnnrtWork.putText(out, libraries);
+        }, in -> {
+            String name = QnnrtWork.getText(in), build = QnnrtWork.getText(in);
+            return new QnnrtDevice.Folder(name, build, new long[] {in.readLong(), in.readLong(),
+                in.readLong(), in.readLong(), in.readLong()});
+        });
+    }
+
+    /** Open a model in the process, as {@link Qnnrt.Model} does. */
+    @Override
+    public Model open(String folder, String library) {
+        Model model = new Model(folder, library);
+        synchronized (this) {
+            model.revive();
+        }
+        return model;
+    }
+
+    /** End the process and give up all that was in it. A second close() does nothing. */
+    @Override
+    public synchronized void close() {
+        closed = true;
+        timer.cancel();
+        if (wire != null) {
+            wire.end();
+            wire = null;
+        }
+    }
+
+    /** Reads an answer. */
+    private interface Reader<T> {
+        T read(DataInputStream in) throws IOException;
+    }
+
+    /** Send a request and wait for its answer, at most so long. This object is locked. */
+    private <T> T ask(int kind, long millis, QnnrtWork.Body body, Reader<T> reader) {
+        byte[] answer;
+        Wire now = wire;
+        if (now == null) {                    /* what the call needs was in the one before */
+            throw new QnnrtException(QnnrtException.BACKEND, 0, "the process ended", "Call again "
+                    + "to start it again.");
+        }
+        AtomicBoolean late = new AtomicBoolean();
+        TimerTask watch = new TimerTask() {
+            @Override
+            public void run() {
+                late.set(true);
+                now.end();
+            }
+        };
+        timer.schedule(watch, millis);
+        try {
+            answer = now.call(QnnrtWork.message(kind, body));
+        } catch (IOException thrown) {
+            watch.cancel();
+            now.end();
+            wire = null;
+            ++ends;
+            throw late.get() ? new QnnrtException(QnnrtException.BACKEND, 0, "the process hung: no "
+                    + "answer in " + millis + " ms, so it was ended", "Allow more time if it only "
+                    + "was slow.") : new QnnrtException(QnnrtException.BACKEND, 0, "the process "
+                    + "ended during the call: " + thrown.getMessage(), "Call again to start it "
+                    + "again; the system's log says what ended it.");
+        }
+        if (!watch.cancel()) {                /* it came too late by a hair: the answer counts */
+            wire = null;
+            ++ends;
+        }
+        try {
+            DataInputStream in = QnnrtWork.reader(answer);
+            if (in.readByte() == 0) {
+                return reader.read(in);
+            }
+            int code = in.readInt();
+            long vendor = in.readLong();
+            String text = QnnrtWork.getText(in);
+            throw new QnnrtException(code, vendor, text, QnnrtWork.getText(in));
+        } catch (IOException thrown) {
+            throw new QnnrtException(QnnrtException.FORMAT, 0, "the process gave an answer that "
+                    + "is cut short", "Use both halves of one version.");
+        }
+    }
+
+    /** Start a process unless there is one. */
+    private void connect() {
+        if (closed) {
+            throw new QnnrtException(QnnrtException.STATE, 0, "the process is closed", "");
+        }
+        if (wire != null) {
+            return;
+        }
+        try {
+            wire = link.connect();
+            ++life;
+        } catch (IOException thrown) {
+            throw new QnnrtException(QnnrtException.LIBRARY, 0, "the process cannot be started: "
+                    + thrown.getMessage(), "Declare the service in the app's manifest.");
+        }
+    }
+
+    /** Close what a process has, unless it ended. */
+    private void drop(int born, int number) {
+        if (born == life && wire != null) {
+            try {
+                ask(QnnrtWork.CLOSE, openMillis, out -> out.writeInt(number), in -> null);
+            } catch (QnnrtException ended) {
+                return;                       /* with all that it had */
+            }
+        }
+    }
+
+    /** A model in the process. */
+    public final class Model implements AutoCloseable {
+        private final String path, library;
+        private List<String> names = new ArrayList<>();
+        private int number, born, failures, runs;
+        private boolean gone;
+
+        private Model(String path, String library) {
+            this.path = path;
+            this.library = library;
+        }
+
+        /** Return the names that prepare() takes. */
+        public List<String> pipelines() {
+            return names;
+        }
+
+        /** Prepare a pipeline; null: the model's only one. */
+        public Run prepare(String pipeline) {
+            synchronized (QnnrtProcess.this) {
+                Run run = new Run(this, pipeline);
+                try {
+                    run.revive();
+                } catch (RuntimeException thrown) {
+                    if (run.file != null) {
+                        run.file.delete();
+                    }
+                    throw thrown;
+                }
+                ++runs;
+                return run;
+            }
+        }
+
+        /** Close the model; BUSY while a Run of it is open. A second close() does nothing. */
+        @Override
+        public void close() {
+            synchronized (QnnrtProcess.this) {
+                if (runs > 0) {
+                    throw new QnnrtException(QnnrtException.BUSY, 0, "the model is in use by a Run "
+                            + "that is open", "Close every Run of the model first.");
+                }
+                if (!gone) {
+                    drop(born, number);
+                }
+                gone = true;
+            }
+        }
+
+        /** Open it in the process that exists now, unless it is. */
+        private void revive() {
+            if (gone) {
+                throw new QnnrtException(QnnrtException.STATE, 0, "the model is closed", "");
+            }
+            if (failures >= MOST_ENDS) {
+                throw new QnnrtException(QnnrtException.STATE, 0, "the process ended " + failures
+                        + " times in a row with " + path, "Open another folder or library.");
+            }
+            connect();
+            if (born == life) {
+                return;
+            }
+            number = guarded(QnnrtWork.OPEN, openMillis, out -> {
+                QnnrtWork.putText(out, path);
+                QnnrtWork.putText(out, library);
+            }, in -> {
+                int made = in.readInt();
+                List<String> list = new ArrayList<>();
+                for (int count = in.readInt(); count > 0; --count) {
+                    list.add(QnnrtWork.getText(in));
+                }
+                names = Collections.unmodifiableList(list);
+                return made;
+            });
+            born = life;
+        }
+
+        /** Ask, and count when the process ends. */
+        private <T> T guarded(int kind, long millis, QnnrtWork.Body body, Reader<T> reader) {
+            int before = ends;
+            try {
+                return ask(kind, millis, body, reader);
+            } finally {
+                failures += ends - before;
+            }
+        }
+    }
+
+    /** A tensor that a pipeline reads or writes. */
+    public static final class Tensor {
+        /** As of {@link Qnnrt.Tensor}. */
+        public final String name, role, text;
+        /** Number of elements, and of the bytes that hold them. */
+        public final long count, bytes;
+        private final int[] dims;
+        private int offset = -1;              /* in the file; -1: an edge, which has no part */
+
+        private Tensor(DataInputStream in) throws IOException {
+            name = QnnrtWork.getText(in);
+            role = QnnrtWork.getText(in);
+            text = QnnrtWork.getText(in);
+            count = in.readLong();
+            bytes = in.readLong();
+            dims = new int[in.readInt()];
+            for (int i = 0; i < dims.length; ++i) {
+                dims[i] = in.readInt();
+            }
+        }
+
+        /** Return a copy of the dimensions, row-major. */
+        public int[] dims() {
+            return dims.clone();
+        }
+    }
+
+    /** A pipeline in the process, with inputs and outputs in memory that both processes map. */
+    public final class Run implements AutoCloseable {
+        private final Model model;
+        private final String pipeline;
+        private List<Tensor> tensors;
+        private File file;
+        private ByteBuffer memory;
+        private int number, born;
+
+        private Run(Model model, String pipeline) {
+            this.model = model;
+            this.pipeline = pipeline;
+        }
+
+        /** Return all tensors, in the order in which the steps list them. */
+        public List<Tensor> tensors() {
+            return tensors;
+        }
+
+        /**
+         * Return the memory of an input or output, in native order, as a view with a position of
+         * its own. It stays the same after a restart, and valid after close().
+         *
+         * @throws QnnrtException NOT_FOUND: no input or output has the name
+         */
+        public ByteBuffer data(String name) {
+            for (Tensor tensor : tensors) {
+                if (tensor.name.equals(name) && tensor.offset >= 0) {
+                    return QnnrtWork.part(memory, tensor.offset, (int) tensor.bytes);
+                }
+            }
+            throw new QnnrtException(QnnrtException.NOT_FOUND, 0, "no input or output \"" + name
+                    + "\"", "Use a name of tensors().");
+        }
+
+        /** Execute the pipeline in the process, which is started again if it ended before. */
+        public void exec() {
+            synchronized (QnnrtProcess.this) {
+                if (file == null) {
+                    throw new QnnrtException(QnnrtException.STATE, 0, "the run is closed", "");
+                }
+                revive();
+                model.guarded(QnnrtWork.EXEC, execMillis, out -> out.writeInt(number), in -> null);
+                model.failures = 0;
+            }
+        }
+
+        @Override
+        public void close() {
+            synchronized (QnnrtProcess.this) {
+                if (file != null) {
+                    file.delete();
+                    file = null;
+                    drop(born, number);
+                    --model.runs;
+                }
+            }
+        }
+
+        /** Prepare it in the process that exists now, unless it is. */
+        private void revive() {
+            model.revive();
+            if (born == life) {
+                return;
+            }
+            List<Tensor> found = new ArrayList<>();
+            number = model.guarded(QnnrtWork.PREPARE, openMillis, out -> {
+                out.writeInt(model.number);
+                QnnrtWork.putText(out, pipeline);
+            }, in -> {
+                int made = in.readInt();
+                for (int count = in.readInt(); count > 0; --count) {
+                    found.add(new Tensor(in));
+                }
+                return made;
+            });
+            boolean first = memory == null;
+            lay(found);
+            model.guarded(QnnrtWork.BIND, openMillis, out -> {
+                out.writeInt(number);
+                QnnrtWork.putText(out, file.getPath());
+                out.writeBoolean(first);
+                out.writeInt((int) found.stream().filter(t -> t.offset >= 0).count());
+                for (Tensor tensor : found) {
+                    if (tensor.offset >= 0) {
+                        QnnrtWork.putText(out, tensor.name);
+                        out.writeInt(tensor.offset);
+                        out.writeInt((int) tensor.bytes);
+                    }
+                }
+            }, in -> null);
+            born = life;
+        }
+
+        /** Lay inputs and outputs into a file; after a restart they must be what they were. */
+        private void lay(List<Tensor> found) {
+            long bytes = 0;
+            for (int i = 0; i < found.size(); ++i) {
+                Tensor tensor = found.get(i), old = tensors == null ? null : i < tensors.size()
+                        ? tensors.get(i) : tensor;
+                if (old != null && (old == tensor || !old.name.equals(tensor.name)
+                        || !old.role.equals(tensor.role) || old.bytes != tensor.bytes)) {
+                    throw new QnnrtException(QnnrtException.MISMATCH, 0, model.path + " has other "
+                            + "tensors than when it was opened first", "Close its runs and open "
+                            + "it again.");
+                }
+                if (!tensor.role.equals("edge") && bytes <= Integer.MAX_VALUE) {
+                    tensor.offset = (int) bytes;
+                    bytes += (tensor.bytes + ALIGN - 1) / ALIGN * ALIGN;
+                }
+            }
+            if (bytes > Integer.MAX_VALUE) {
+                throw new QnnrtException(QnnrtException.LIMIT, 0, "inputs and outputs of " + bytes
+                        + " bytes are more than a file of Java maps", "");
+            }
+            tensors = Collections.unmodifiableList(found);
+            if (memory != null) {
+                return;
+            }
+            try {
+                file = new File(folder, PREFIX + new File("/proc/self").getCanonicalFile().getName()
+                        + "-" + FILES.incrementAndGet() + SUFFIX);
+                memory = map(file, bytes);
+            } catch (IOException thrown) {
+                throw new QnnrtException(QnnrtException.IO, 0, "no memory in " + folder + ": "
+                        + thrown.getMessage(), "Free " + bytes + " bytes of storage.");
+            }
+        }
+    }
+
+    /** Make a file and map it. It is written whole, because a hole that finds no space when it is
+     *  written through the map ends the app. */
+    private static ByteBuffer map(File path, long bytes) throws IOException {
+        try (RandomAccessFile file = new RandomAccessFile(path, "rw")) {
+            file.setLength(0);
+            byte[] zeros = new byte[1 << 16];
+            for (long at = 0; at < bytes; at += zeros.length) {
+                file.write(zeros, 0, (int) Math.min(zeros.length, bytes - at));
+            }
+            return file.getChannel().map(FileChannel.MapMode.READ_WRITE, 0, bytes);
+        }
+    }
+}
