@@ -263,7 +263,7 @@ static void check_release(libs *l, const lib_file *f)
                   "its function is %s, and libQnnHtp.so has release %s", f->marks.symbol, theirs);
 }
 
-/* True for a file in a folder of native libraries of an app: .../lib/arm64-v8a/libx.so, in a project
+/* True for a file among the native libraries of an app: .../lib/arm64-v8a/libx.so, in a project
    (jniLibs), in an AAR (jni), in a package or where it is installed (lib). */
 static int is_in_app(const char *path)
 {
@@ -296,9 +296,9 @@ static void check_role(libs *l, const lib_file *f)
                   "Qualcomm's libraries for Android have a C++ runtime inside");
     if (f->machine == ELF_HEXAGON && is_in_app(f->path))
         about_lib(l, FOUND_WARNING, f->name,
-                  "Ship it among the assets, and copy it to a folder of the app: see QnnrtSkels.java.",
-                  "the DSP's files have 32 bits and segments of %llu bytes, and stores refuse them in"
-                  " the libraries of an app", (unsigned long long)f->align);
+                  "Ship it among the assets, and copy it to a folder of the app: see QnnrtSkels.",
+                  "the DSP's files have 32 bits and segments of %llu bytes, and stores refuse them"
+                  " in the libraries of an app", (unsigned long long)f->align);
     if (f->role == LIB_SKEL && f->bytes > MOST_SKEL) {
         OWNED char *hint = cli_text("Take the one of lib/hexagon-v%u/unsigned, of about 14 MB.",
                                     f->arch);
