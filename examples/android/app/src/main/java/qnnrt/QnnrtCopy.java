@@ -227,7 +227,7 @@ public final class QnnrtCopy {
         }
     }
 
-    private static void remove(File file) {
+    static void remove(File file) {
         if (!delete(file)) {
             throw storage("cannot remove " + file, file, 0);
         }
