@@ -1,0 +1,202 @@
+#!/bin/sh
+# examples/android/build-aar.sh and store_check.py: the AAR by this machine's compiler, what is in it, what can be built
+# with it; and what a store refuses.
+#     sh tests/android/test_aar.sh [BUILD_DIR]
+# The oracles of packages are Android's own tools: aapt compiles the manifest, zipalign aligns the libraries.
+suite=test_aar
+. "$(dirname "$0")/../harness/tool.sh"
+top=$(cd "$tests/.." && pwd)
+kit=$top/examples/android
+python=${PYTHON:-python3}
+cc=${CC:-cc} compiler=${CC:-cc}
+ref=$build/libQnnRef.so
+case $ref in /*) ;; *) ref=$(pwd)/$ref ;; esac
+
+javac=$(command -v javac) || javac=
+home=
+if [ -n "$javac" ]; then home=$(dirname "$(dirname "$(readlink -f "$javac")")"); fi
+if [ -z "$home" ] || [ ! -f "$home/include/jni.h" ] || ! command -v "$python" >/dev/null 2>&1; then
+    skip jdk "there is no JDK with a javac and a jni.h, or no python3"
+    finish
+    exit
+fi
+case $(uname -m) in x86_64) abi=x86_64 ;; *) abi=arm64-v8a ;; esac
+
+# ---- the AAR ------------------------------------------------------------------------------------------------
+
+# liblog is one function here.
+mkdir -p "$tmp/log/android"
+words='int __android_log_write(int level, const char *tag, const char *text)'
+echo "enum { ANDROID_LOG_INFO = 4, ANDROID_LOG_WARN, ANDROID_LOG_ERROR }; $words;" >"$tmp/log/android/log.h"
+echo "$words; $words { return level + *tag + *text; }" >"$tmp/log/log.c"
+# shellcheck disable=SC2086  # cc is several words
+check liblog "it does not compile" $cc -fPIC -shared -o "$tmp/log/liblog.so" "$tmp/log/log.c"
+# aar FOLDER: build it there; its output is in $tmp/said
+aar() {
+    ANDROID_JAR=none ABIS=$abi CC="$compiler" LDFLAGS="-L$tmp/log" \
+        CFLAGS="-D_POSIX_C_SOURCE=200809L -I$home/include -I$home/include/linux -I$tmp/log" \
+        sh "$kit/build-aar.sh" "$1" >"$tmp/said" 2>&1
+}
+if aar "$tmp/repo"; then good; else bad build "$(tail -n 20 "$tmp/said")"; finish; exit; fi
+says build said 'without the classes in qnnrt/android, without Qnnrt.kt'
+version=$("$build/qnnrt-run" --version | sed 's/^[^0-9]*\([0-9.]*\).*/\1/')
+base=$tmp/repo/qnnrt/qnnrt/$version/qnnrt-$version
+for end in .aar .pom -sources.jar; do
+    check files "qnnrt-$version$end is missing" test -s "$base$end"
+    check sums "$end: its SHA-256 is another" sh -c 'echo "$(cat "$1.sha256")  $1" | sha256sum -c' - "$base$end"
+done
+check pom "it is no XML" "$python" -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$base.pom"
+
+mkdir "$tmp/aar" && (cd "$tmp/aar" && "$home/bin/jar" --extract --file="$base.aar")
+for file in AndroidManifest.xml R.txt classes.jar proguard.txt LICENSE "jni/$abi/libqnnrt_jni.so" prefab/prefab.json \
+    prefab/modules/qnnrt/module.json prefab/modules/qnnrt/include/qnnrt.h META-INF/com/android/build/gradle/aar-metadata.properties; do
+    check content "$file is missing in the AAR" test -f "$tmp/aar/$file"
+done
+for file in prefab/prefab.json prefab/modules/qnnrt/module.json; do
+    check prefab "$file is no JSON" "$python" -c 'import json, sys; json.load(open(sys.argv[1]))' "$tmp/aar/$file"
+done
+library=$tmp/aar/jni/$abi/libqnnrt_jni.so
+# Built again, with a compiler that gives the same library at once: the archives have the same bytes.
+cp "$base.aar" "$tmp/first.aar"
+cat >"$tmp/cc" <<EOF
+#!/bin/sh
+while [ "\$1" != -o ]; do shift; done
+cp "$library" "\$2"
+EOF
+chmod +x "$tmp/cc"
+compiler=$tmp/cc
+check again "the second build fails: $(tail -n 3 "$tmp/said")" aar "$tmp/repo"
+check reproducible "a second build has other bytes" cmp "$tmp/first.aar" "$base.aar"
+bytes=$(wc -c <"$library")
+check size "libqnnrt_jni.so has $bytes bytes, at most 460800 are allowed" test "$bytes" -le 460800
+check stripped "it has symbols" sh -c '! readelf -S "$1" | grep -q "\.symtab"' - "$library"
+check soname "it is not libqnnrt_jni.so" sh -c 'readelf -d "$1" | grep -q "SONAME.*\[libqnnrt_jni.so\]"' - "$library"
+
+# An app's code against the AAR alone: Java by classes.jar, C by the prefab module; then Java runs on libQnnRef.so.
+mkdir "$tmp/app" "$tmp/model"
+check model "not made" "$build/examples/03_compose" "$ref" "$tmp/model/layer.bin"
+cat >"$tmp/app/App.java" <<'EOF'
+import qnnrt.Qnnrt;
+public class App {
+    public static void main(String[] words) {
+        try (Qnnrt.Model model = new Qnnrt.Model(words[0], words[1]); Qnnrt.Run run = model.prepare(null)) {
+            run.write("x", new float[] {1, 2, 3, 4});
+            run.exec();
+            System.out.println(Qnnrt.version() + " " + run.read("y").length);
+        }
+    }
+}
+EOF
+check app_java "it does not compile" "$javac" -cp "$tmp/aar/classes.jar" -d "$tmp/app" "$tmp/app/App.java"
+"$home/bin/java" -Djava.library.path="$tmp/aar/jni/$abi" -cp "$tmp/aar/classes.jar:$tmp/app" App "$tmp/model" "$ref" >"$tmp/ran" 2>&1
+says app_runs ran "$version 2"
+printf '#define QNNRT_IMPLEMENTATION\n#include "qnnrt.h"\nint main(void) { return qnnrt_version()[0] != 48; }\n' >"$tmp/app/app.c"
+# shellcheck disable=SC2086  # cc is several words
+check app_c "it does not compile" $cc -std=c99 -I"$tmp/aar/prefab/modules/qnnrt/include" -o "$tmp/app/app" "$tmp/app/app.c" -ldl -lm
+check app_c "it does not run" "$tmp/app/app"
+# Each native method is in a class that the rules for R8 keep.
+check rules "a class has native methods, and proguard.txt does not keep them" grep -q 'class qnnrt\.\*\* { native <methods>; }' "$tmp/aar/proguard.txt"
+
+# refused NAME TEXT [NAME=VALUE ...]: build-aar.sh stops with this text
+refused() {
+    label=$1 text=$2
+    shift 2
+    env -u CC -u ANDROID_NDK -u ANDROID_JAR "$@" sh "$kit/build-aar.sh" "$tmp/no" >"$tmp/refused" 2>&1
+    status=$?
+    check "$label" "status $status" test $status -eq 2
+    says "$label" refused "$text"
+}
+refused no_ndk 'ANDROID_NDK is not set'
+refused no_clang 'no toolchains/llvm' ANDROID_NDK="$tmp"
+refused no_jar 'ANDROID_JAR is not set to a file' CC=cc
+refused no_coroutines 'COROUTINES is not set to a file' CC=cc ANDROID_JAR=none KOTLINC=kotlinc
+
+# ---- what a store refuses -----------------------------------------------------------------------------------
+
+# store NAME STATUS TEXT FILE ...
+store() {
+    label=$1 expected=$2 text=$3
+    shift 3
+    "$python" "$kit/store_check.py" "$@" >"$tmp/store" 2>&1
+    status=$?
+    check "$label" "status $status, expected $expected: $(head -n 5 "$tmp/store")" test $status -eq "$expected"
+    says "$label" store "$text"
+}
+store aar 0 '1 libraries, 0 faults' "$base.aar"
+# broken FOLDER OFFSET FORMAT VALUE: a folder of libraries with a copy whose bytes are changed there
+broken() {
+    mkdir -p "$tmp/$1/$abi"
+    "$python" - "$library" "$tmp/$1/$abi/libx.so" "$2" "$3" "$4" <<'EOF'
+import struct, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+start, = struct.unpack_from("<Q", data, 32)
+size, count = struct.unpack_from("<HH", data, 54)
+loads = [start + i * size for i in range(count) if struct.unpack_from("<I", data, start + i * size)[0] == 1]
+at = {"first": loads[0], "last": loads[-1]}
+where, _, more = sys.argv[3].partition("+")
+struct.pack_into("<" + sys.argv[4], data, at[where] + int(more) if where in at else int(where), int(sys.argv[5], 0))
+open(sys.argv[2], "wb").write(data)
+EOF
+}
+broken pages first+48 Q 0x1000
+store pages 1 'pages: a LOAD segment is aligned to 0x1000, expected 0x4000' "$tmp/pages"
+broken odd first+48 Q 0x6000
+store odd_pages 1 'pages: a LOAD segment is aligned to 0x6000' "$tmp/odd"
+broken moved last+16 Q 0x123456
+store moved 1 'does not agree with its offset' "$tmp/moved"
+broken machine 18 H 40
+store machine 1 'abi: it is for machine 40' "$tmp/machine"
+broken bits 4 B 1
+store bits 1 'abi: it is a library of 32 bits' "$tmp/bits"
+broken skel 18 H 164
+store skel 1 'skel: it is a file for the Hexagon DSP' "$tmp/skel"
+broken cut 32 Q 0x7fffffff
+store cut 1 'pages: its program headers are beyond its end' "$tmp/cut"
+mkdir -p "$tmp/old/armeabi-v7a" "$tmp/text/$abi" "$tmp/own/$abi" && cp "$library" "$tmp/old/armeabi-v7a/libx.so"
+cp "$library" "$tmp/own/$abi/libcdsprpc.so" && echo '#!/bin/sh' >"$tmp/text/$abi/libx.so"
+store old 1 'abi: its folder is "armeabi-v7a"' "$tmp/old"
+store text 1 'abi: it is not an ELF file' "$tmp/text"
+store own 1 'own: it belongs to the phone' "$tmp/own"
+store missing 2 'No such file' "$tmp/missing.aar"
+store name 2 'its name ends in none of' "$library"
+echo zip >"$tmp/bad.apk"
+store no_zip 2 'it is no package' "$tmp/bad.apk"
+# Text relocations: this machine's linker makes them when it is told to.
+mkdir -p "$tmp/relocation/$abi"
+printf 'extern int v; int *p(void); __asm__(".text\\n.globl q\\nq: .quad v\\n"); int v;\n' >"$tmp/relocation.c"
+# shellcheck disable=SC2086  # cc is several words
+check relocation "it does not link" $cc -shared -fPIC -Wl,-z,notext -Wl,-z,max-page-size=16384 -o "$tmp/relocation/$abi/libx.so" "$tmp/relocation.c"
+store relocation 1 'relocation: it has text relocations' "$tmp/relocation"
+
+resources=/usr/share/android-framework-res/framework-res.apk
+if [ ! -f $resources ] || ! command -v aapt >/dev/null 2>&1 || ! command -v zipalign >/dev/null 2>&1; then
+    skip apk "aapt, zipalign or android-framework-res is not installed"
+    finish
+    exit
+fi
+# apk NAME TARGET EXTRACT [OPTION ...]: a package of the sample's manifest, with a library that is added with the options
+apk() {
+    label=$1 target=$2 extract=$3
+    shift 3
+    rm -rf "$tmp/$label" && mkdir -p "$tmp/$label/lib/$abi" && cp "$library" "$tmp/$label/lib/$abi/"
+    sed -e 's|<manifest |<manifest package="qnnrt.sample" |' -e "s|<application|<application android:extractNativeLibs=\"$extract\"|" \
+        -e 's|android:\(icon\|dataExtractionRules\|fullBackupContent\)="[^"]*"||' "$kit/app/src/main/AndroidManifest.xml" >"$tmp/$label/AndroidManifest.xml"
+    (cd "$tmp/$label" && aapt package -f -M AndroidManifest.xml -I $resources -F "../$label.apk" --min-sdk-version 24 --target-sdk-version "$target" &&
+        aapt add "$@" "../$label.apk" "lib/$abi/libqnnrt_jni.so") >"$tmp/aapt" 2>&1
+    status=$?
+    check "apk_$label" "aapt: $(head -n 5 "$tmp/aapt")" test $status -eq 0
+}
+apk unpacked 36 true
+store apk_unpacked 0 '1 libraries, 0 faults' "$tmp/unpacked.apk"
+apk old_target 34 true
+store apk_old_target 1 'targetSdkVersion is 34, expected 35' "$tmp/old_target.apk"
+apk compressed 36 false
+store apk_compressed 1 'it is compressed, and extractNativeLibs is false' "$tmp/compressed.apk"
+apk stored 36 true -0 ''
+store apk_stored 1 'it is unpacked at install and not compressed' "$tmp/stored.apk"
+apk placed 36 false -0 ''
+check apk_aligned "zipalign" zipalign -f 16384 "$tmp/placed.apk" "$tmp/aligned.apk"
+store apk_aligned 0 '0 faults' "$tmp/aligned.apk"
+check apk_shifted "zipalign" zipalign -f 4 "$tmp/placed.apk" "$tmp/shifted.apk"
+store apk_shifted 1 'expected a multiple of 16384' "$tmp/shifted.apk"
+finish
