@@ -1,3 +1,5 @@
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -6,6 +8,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import qnnrt.Qnnrt;
 import qnnrt.QnnrtException;
 import qnnrt.QnnrtLlm;
@@ -13,13 +16,13 @@ import qnnrt.QnnrtLlm;
 /**
  * Calls of a language model, and stops at all moments, on libQnnRef.so. test_jni.sh runs it:
  *
- *   LlmTest LIBRARY LLM_DIR COUNT PROMPT TEXT
+ *   LlmTest LIBRARY LLM_DIR SMALL_DIR COUNT PROMPT
  *
- * LLM_DIR holds the trained model, whose tokens are bytes; TEXT is what it writes after PROMPT. COUNT
- * answers are stopped at random moments.
+ * LLM_DIR holds the trained model, whose tokens are bytes. COUNT answers of the small model are
+ * stopped at random moments.
  */
 public final class LlmTest {
-    private static String prompt, text;
+    private static String prompt;
     private static int passed, failed;
 
     private interface Body {
@@ -136,60 +139,82 @@ public final class LlmTest {
 
     /** Stops a call after a time, and says when it has done so. */
     private static final class Stopper extends Thread {
-        private final AtomicReference<QnnrtLlm.Call> call = new AtomicReference<>();
-        private volatile long at;
+        private volatile QnnrtLlm.Call call;
         private volatile boolean asked, done;
+        private long at;
 
         void stopAt(QnnrtLlm.Call next, long nanos) {
             asked = false;
             at = nanos;
-            call.set(next);
+            call = next;
+            LockSupport.unpark(this);
+        }
+
+        void await() {
+            while (!asked) {
+                Thread.yield();
+            }
         }
 
         @Override
         public void run() {
             while (!done) {
-                QnnrtLlm.Call next = call.get();
-                if (next != null && System.nanoTime() - at >= 0) {
+                long rest = call == null ? Long.MAX_VALUE : at - System.nanoTime();
+                if (rest > 0) {
+                    LockSupport.parkNanos(this, rest);
+                } else {
+                    QnnrtLlm.Call next = call;
+                    call = null;
                     next.stop();
                     asked = true;
-                    call.set(null);
                 }
             }
         }
     }
 
-    /** No stop is lost and none reaches another answer; the text is right up to it. */
+    /** Return the first tokens that the model writes after a prompt. */
+    private static List<Integer> written(QnnrtLlm llm, int[] words, int most) {
+        List<Integer> tokens = new ArrayList<>();
+        llm.generate(words, most, (int token) -> tokens.add(token));
+        return tokens;
+    }
+
+    /** No stop is lost and none reaches another answer; the tokens up to it are right. */
     private static void randomMoments(QnnrtLlm llm, int count) throws InterruptedException {
         Random random = new Random(33);
         Stopper stopper = new Stopper();
         AtomicInteger late = new AtomicInteger();
-        StringBuilder found = new StringBuilder();
+        List<Integer> found = new ArrayList<>();
+        int[][] words = {new int[20], new int[80]};        /* a step, and several */
+        List<List<Integer>> right = new ArrayList<>();
         int[] ended = new int[4];           /* before it read, while it read, wrote; by itself */
-        int lost = 0, wrong = 0;
-        int most = Math.min(6, text.length());
-        long begin = System.nanoTime();
-        for (int i = 0; i < 20; ++i) {
-            llm.generate(prompt, most, piece -> { });
+        int lost = 0, wrong = 0, most = 6;
+        for (int[] prompt : words) {
+            for (int i = 0; i < prompt.length; ++i) {
+                prompt[i] = random.nextInt(256);
+            }
+            right.add(written(llm, prompt, most));
         }
-        long whole = (System.nanoTime() - begin) / 20;
+        long whole = Long.MAX_VALUE;        /* the time of an answer */
+        for (int i = 0; i < 40; ++i) {
+            long begin = System.nanoTime();
+            written(llm, words[1], most);
+            whole = Math.min(whole, System.nanoTime() - begin);
+        }
         stopper.start();
         for (int i = 0; i < count; ++i) {
-            found.setLength(0);
+            found.clear();
             late.set(0);
-            boolean reads = i % 3 == 0;      /* a prompt of several steps, and another text */
-            QnnrtLlm.Call call = llm.text(reads ? prompt + text : prompt, most, piece -> {
-                found.append(piece);
+            QnnrtLlm.Call call = llm.tokens(words[i % 2], most, token -> {
+                found.add(token);
                 if (stopper.asked) {
                     late.incrementAndGet();
                 }
             });
-            long wait = (long) (Math.pow(random.nextDouble(), 6) * 2 * whole);
-            stopper.stopAt(call, System.nanoTime() + wait);
+            stopper.stopAt(call, System.nanoTime()
+                    + (long) (Math.pow(random.nextDouble(), 2) * 1.5 * whole));
             if (i % 4 == 0) {
-                while (!stopper.asked) {
-                    Thread.onSpinWait();
-                }
+                stopper.await();
             }
             QnnrtLlm.Answer answer = call.run();
             boolean stopped = answer.stopped.equals("stopped");
@@ -198,37 +223,36 @@ public final class LlmTest {
                     || i % 4 == 0 && !facts(answer).equals("stopped 0 0")) {
                 ++lost;
             }
-            if (!reads && !text.startsWith(found.toString()) || found.length() != answer.tokens
+            if (!found.equals(right.get(i % 2).subList(0, answer.tokens))
                     || !stopped && answer.tokens != most) {
                 ++wrong;
             }
-            while (!stopper.asked) {
-                Thread.onSpinWait();
-            }
+            stopper.await();
         }
         stopper.done = true;
+        LockSupport.unpark(stopper);
         stopper.join();
         System.out.println(count + " answers stopped: " + ended[0] + " before they read, " + ended[1]
                 + " before they wrote, " + ended[2] + " while they wrote; " + ended[3]
                 + " had ended; " + whole / 1000 + " us for a whole one");
         equal("lost_stops", 0, lost);
-        equal("wrong_texts", 0, wrong);
+        equal("wrong_answers", 0, wrong);
         for (int i = 0; i < ended.length; ++i) {
             check("stopped_at_all_moments", ended[i] > 0, "none of kind " + i);
         }
-        found.setLength(0);
-        llm.generate(prompt, text.length(), found::append);
-        equal("after_all_this_it_writes", text, found.toString());
+        equal("after_all_this_it_writes", right.get(1), written(llm, words[1], most));
     }
 
     public static void main(String[] arguments) {
-        prompt = arguments[3];
-        text = arguments[4];
+        prompt = arguments[4];
         try (Qnnrt.Model model = new Qnnrt.Model(arguments[1], arguments[0]);
                 QnnrtLlm llm = model.llm()) {
             part("one_call", () -> oneCall(llm));
             part("waiting_calls", () -> waitingCalls(llm));
-            part("random_moments", () -> randomMoments(llm, Integer.parseInt(arguments[2])));
+        }
+        try (Qnnrt.Model model = new Qnnrt.Model(arguments[2], arguments[0]);
+                QnnrtLlm llm = model.llm()) {
+            part("random_moments", () -> randomMoments(llm, Integer.parseInt(arguments[3])));
         }
         System.out.println(passed + " passed, " + failed + " failed");
         System.exit(failed != 0 ? 1 : 0);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The Java and JNI layer of the Android sample app, on a JDK of the desk and on libQnnRef.so.
-#     [STOPS=300] sh tests/jni/test_jni.sh [BUILD_DIR]
+#     [STOPS=2000] sh tests/jni/test_jni.sh [BUILD_DIR]
 # STOPS: so many answers of a language model are stopped at random moments; make stop-check: 100,000.
 # Without a JDK (on Debian: openjdk-17-jdk-headless) it is skipped, or failed with QNNRT_REQUIRE_ALL=1.
 suite=test_jni
@@ -104,5 +104,8 @@ java_test() {
         sh -c '! grep -qE "WARNING|FATAL" "$1"' - "$tmp/java"
 }
 java_test JniTest "$ref" "$tmp/layer" "$tmp/llm" "$numbers" "$tmp/begins" "$tmp/c/token_ar1_cl128/logits.raw" "$prompt" "$text"
-java_test LlmTest "$ref" "$tmp/llm" "${STOPS:-300}" "$prompt" "$text"
+mkdir "$tmp/random" "$tmp/small"
+check random "no random model" "$build/examples/llm/random_model" "$tmp/random" 1 7
+check small "not exported" "$build/examples/llm/export" "$tmp/random" "$tmp/small" --type f32 --backend_so "$ref"
+java_test LlmTest "$ref" "$tmp/llm" "$tmp/small" "${STOPS:-2000}" "$prompt"
 finish

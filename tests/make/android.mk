@@ -16,8 +16,8 @@ app-check: $(B)/libQnnRef.so $(B)/examples/03_compose $(B)/examples/llm/export
 	@CC='$(CC)' sh tests/jni/screen.sh $(B)
 
 .PHONY: stop-check
-## stop-check: stop 100,000 answers of a language model at random moments, through the Java layer (needs a JDK; 10 min)
-stop-check: $(B)/libQnnRef.so $(B)/examples/03_compose $(B)/examples/llm/export $(B)/qnnrt-run $(B)/data/.made
+## stop-check: stop 100,000 answers of a language model at random moments, through the Java layer (needs a JDK; 3 min)
+stop-check: $(B)/libQnnRef.so $(B)/examples/03_compose $(B)/examples/llm/export $(B)/examples/llm/random_model $(B)/qnnrt-run $(B)/data/.made
 	@CC='$(CC)' STOPS=100000 sh tests/jni/test_jni.sh $(B)
 
 .PHONY: kotlin-check

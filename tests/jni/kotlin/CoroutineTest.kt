@@ -1,5 +1,6 @@
 import java.io.File
 import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.locks.LockSupport
 import kotlin.random.Random
 import kotlin.system.exitProcess
 import kotlinx.coroutines.CancellationException
@@ -142,10 +143,7 @@ private suspend fun Words.cancellations(count: Int) = coroutineScope {
             if (i % 2 == 0) llm.texts(prompt, 6).collect { heard.append(it) }
             else llm.text(prompt, 6) { heard.append(it) }.awaitAnswer()
         }
-        val until = System.nanoTime() + (Math.pow(random.nextDouble(), 3.0) * 2e7).toLong()
-        while (System.nanoTime() < until && !job.isCompleted) {
-            if (i % 3 == 0) yield()
-        }
+        LockSupport.parkNanos((Math.pow(random.nextDouble(), 3.0) * 2e7).toLong())
         job.cancelAndJoin()
         val found = heard.toString()
         if (other != null && other.await() != text.take(2)) ++beside
