@@ -1,7 +1,7 @@
 #!/bin/sh
 # The screen of the Android sample app on a desk: make app-check
 #     sh tests/jni/screen.sh [BUILD_DIR]
-# Compiles MainActivity.kt with the Kotlin compiler that the Android plugin for Gradle 9.0 has, against Android 15's
+# Compiles the app's screen with the Kotlin compiler that the Android plugin for Gradle 9.0 has, against Android 15's
 # classes, and drives it with Robolectric on libQnnRef.so. Needs a JDK and mvn, which fetches 500 MB once.
 #
 # Robolectric's companion androidx.test is in a repository that may be out of reach; only its names are needed, and
@@ -70,12 +70,14 @@ mv "$work"/lib/android-all-instrumented*.jar "$work/instrumented/" 2>/dev/null
 
 # shellcheck disable=SC2046  # one word for each file
 step java javac -nowarn -Xlint:-options --release 8 -cp "$android" -d "$work/classes" "$app"/java/qnnrt/*.java $(find "$work/stand_ins" -name '*.java')
-# kotlin NAME FILE
+# kotlin NAME FILE ...
 kotlin() {
-    step "$1" java -cp "$jars" org.jetbrains.kotlin.cli.jvm.K2JVMCompiler -no-stdlib -no-reflect -Werror -jvm-target 11 \
-        -cp "$work/classes:$android:$jars" -d "$work/classes" "$2"
+    name=$1
+    shift
+    step "$name" java -cp "$jars" org.jetbrains.kotlin.cli.jvm.K2JVMCompiler -no-stdlib -no-reflect -Werror -jvm-target 11 \
+        -cp "$work/classes:$android:$jars" -d "$work/classes" "$@"
 }
-kotlin app_compiles "$app/kotlin/qnnrt/sample/MainActivity.kt"
+kotlin app_compiles "$app"/kotlin/qnnrt/sample/*.kt
 kotlin test_compiles "$tests/jni/screen/ScreenTest.kt"
 step jni ${CC:-cc} -std=c99 -O1 -fPIC -shared -fvisibility=hidden -I"$top" -I"$top/tools" -I"$home/include" -I"$home/include/linux" \
     -o "$work/libraries/libqnnrt_jni.so" "$app"/cpp/qnnrt_jni*.c -ldl -pthread

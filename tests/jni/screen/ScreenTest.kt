@@ -1,10 +1,13 @@
 import android.app.Activity
+import android.content.ComponentCallbacks2
 import android.content.ContentProvider
 import android.content.ContentValues
+import android.content.Context
 import android.content.Intent
 import android.database.Cursor
 import android.database.MatrixCursor
 import android.net.Uri
+import android.os.Bundle
 import android.os.Looper
 import android.os.ParcelFileDescriptor
 import android.provider.DocumentsContract
@@ -14,6 +17,8 @@ import android.widget.Button
 import android.widget.EditText
 import android.widget.TextView
 import java.io.File
+import java.io.InputStream
+import java.util.concurrent.CountDownLatch
 import org.junit.Assert.assertEquals
 import org.junit.Assert.assertTrue
 import org.junit.Test
@@ -31,9 +36,10 @@ class Files : ContentProvider() {
     override fun onCreate() = true
 
     override fun query(uri: Uri, columns: Array<String>?, words: String?, values: Array<String>?, order: String?): Cursor {
+        if (denied) throw SecurityException("no permission for $uri")
         val rows = MatrixCursor(columns)
-        rows.addRow(arrayOf("a folder", "more", DocumentsContract.Document.MIME_TYPE_DIR))
-        folder.listFiles()!!.forEach { rows.addRow(arrayOf(it.path, "../" + it.name, "application/octet-stream")) }
+        rows.addRow(arrayOf<Any?>("a folder", "more", DocumentsContract.Document.MIME_TYPE_DIR, null))
+        folder.listFiles()!!.forEach { rows.addRow(arrayOf<Any?>(it.path, "../" + it.name, "application/octet-stream", size(it))) }
         return rows
     }
 
@@ -47,6 +53,8 @@ class Files : ContentProvider() {
 
     companion object {
         lateinit var folder: File
+        var denied = false
+        var size: (File) -> Long? = File::length
     }
 }
 
@@ -75,10 +83,43 @@ class ScreenTest {
         assertTrue("no \"$text\" in: ${texts()}", false)
     }
 
-    private fun start() {
-        RuntimeEnvironment.getApplication().applicationInfo.nativeLibraryDir = property("libraries")
+    private val app get() = RuntimeEnvironment.getApplication()
+    private val tree = DocumentsContract.buildTreeDocumentUri("files", "root")
+
+    private fun start(state: Bundle? = null) {
+        app.applicationInfo.nativeLibraryDir = property("libraries")
         Robolectric.setupContentProvider(Files::class.java, "files")
-        screen = Robolectric.buildActivity(MainActivity::class.java).setup()
+        Files.denied = false
+        Files.size = File::length
+        screen = Robolectric.buildActivity(MainActivity::class.java)
+        if (state == null) screen.setup() else screen.create(state).start().restoreInstanceState(state).resume().visible()
+    }
+
+    /** What the app keeps of models: the files of the folder that was copied last, and nothing beside it. */
+    private fun kept(): String {
+        assertEquals("[model]", app.noBackupFilesDir.list()!!.filter { it.startsWith("model") }.toString())
+        return File(app.noBackupFilesDir, "model").list()!!.sorted().joinToString()
+    }
+
+    private fun prompt(text: String) = all().filterIsInstance<EditText>().first().setText(text)
+
+    /** Let a file of the layer's folder come slowly: the half of it, and the rest when the latch opens. */
+    private fun slow(latch: CountDownLatch) {
+        val file = File(property("layer"), "layer.bin")
+        val content = file.readBytes()
+        var done = 0
+        val stream = object : InputStream() {
+            override fun read() = throw UnsupportedOperationException()
+            override fun read(into: ByteArray, from: Int, most: Int): Int {
+                if (done == content.size) return -1
+                if (done > 0) latch.await()
+                val count = if (done > 0) content.size - done else content.size / 2
+                content.copyInto(into, from, done, done + count)
+                done += count
+                return count
+            }
+        }
+        Shadows.shadowOf(app.contentResolver).registerInputStream(DocumentsContract.buildDocumentUriUsingTree(tree, file.path), stream)
     }
 
     private fun choose(folder: String) {
@@ -86,17 +127,16 @@ class ScreenTest {
         press("Choose a folder")
         val asked = Shadows.shadowOf(screen.get()).nextStartedActivityForResult
         assertEquals(Intent.ACTION_OPEN_DOCUMENT_TREE, asked.intent.action)
-        val tree = Intent().setData(DocumentsContract.buildTreeDocumentUri("files", "root"))
         val answer = MainActivity::class.java.getDeclaredMethod("onActivityResult", Int::class.java, Int::class.java, Intent::class.java)
         answer.isAccessible = true
-        answer.invoke(screen.get(), asked.requestCode, Activity.RESULT_OK, tree)
+        answer.invoke(screen.get(), asked.requestCode, Activity.RESULT_OK, Intent().setData(tree))
     }
 
     @Test fun language_model_writes_the_text() {
         start()
         choose(property("llm"))
         wait("a language model of 256 tokens")
-        all().filterIsInstance<EditText>().first().setText(property("prompt"))
+        prompt(property("prompt"))
         press("Run")
         wait("ended by: full")
         assertTrue(texts(), texts().contains(property("prompt") + property("text")))
@@ -113,7 +153,7 @@ class ScreenTest {
         press("Run")
         wait("output y: float32[1,2]")
         assertTrue(texts(), texts().contains("layer: "))
-        assertEquals("layer.bin", File(RuntimeEnvironment.getApplication().filesDir, "model").list()!!.joinToString())
+        assertEquals("layer.bin", kept())
         screen.destroy()
     }
 
@@ -123,6 +163,116 @@ class ScreenTest {
         wait("cannot read the folder")
         choose(property("libraries"))
         wait("Give the folder that holds the *.bin files.")
+        screen.destroy()
+    }
+
+    @Test fun a_turned_screen_shows_the_same_model() {
+        start()
+        choose(property("llm"))
+        wait("a language model of 256 tokens")
+        prompt(property("prompt"))
+        val before = screen.get()
+        screen.recreate()
+        assertTrue(before !== screen.get())
+        wait("a language model of 256 tokens")
+        wait(property("prompt"))
+        press("Run")
+        wait("ended by: full")
+        assertTrue(texts(), texts().contains(property("prompt") + property("text")))
+        screen.destroy()
+    }
+
+    @Test fun a_copy_goes_on_when_the_screen_turns() {
+        val latch = CountDownLatch(1)
+        start()
+        slow(latch)
+        choose(property("layer"))
+        wait("copying 50 %")
+        screen.recreate()
+        wait("copying 50 %")
+        latch.countDown()
+        wait("not a language model")
+        assertEquals("layer.bin", kept())
+        screen.destroy()
+    }
+
+    @Test fun a_cancelled_copy_leaves_the_old_model() {
+        val latch = CountDownLatch(1)
+        start()
+        choose(property("llm"))
+        wait("a language model of 256 tokens")
+        val before = kept()
+        slow(latch)
+        choose(property("layer"))
+        wait("copying 50 %")
+        press("Stop")
+        latch.countDown()
+        wait("cancelled")
+        assertEquals(before, kept())
+        press("Run")
+        wait("ended by: full")
+        screen.destroy()
+    }
+
+    @Test fun what_an_ended_process_showed_is_shown_again() {
+        start()
+        choose(property("llm"))
+        wait("a language model of 256 tokens")
+        prompt(property("prompt"))
+        press("Run")
+        wait("ended by: full")
+        val state = Bundle()
+        screen.pause().stop().saveInstanceState(state).destroy()
+        start(state)
+        wait("ended by: full")
+        assertTrue(texts(), texts().contains(property("prompt") + property("text")))
+        press("Run")
+        wait("opened in")
+        wait("ended by: full")
+        screen.destroy()
+    }
+
+    @Test fun a_copy_that_was_killed_is_removed_and_named() {
+        app.getSharedPreferences("session", Context.MODE_PRIVATE).edit().putString("copying", "primary:Download/chat").commit()
+        File(app.noBackupFilesDir, "model.part").mkdirs()
+        File(app.noBackupFilesDir, "model.part/a.bin").writeText("half")
+        start()
+        wait("the copy of primary:Download/chat did not end")
+        assertEquals("[]", app.noBackupFilesDir.list()!!.filter { it.startsWith("model") }.toString())
+        screen.destroy()
+    }
+
+    @Test fun memory_that_android_asks_for_is_freed() {
+        start()
+        choose(property("llm"))
+        wait("a language model of 256 tokens")
+        screen.get().onTrimMemory(ComponentCallbacks2.TRIM_MEMORY_BACKGROUND)
+        wait("closed, because Android asked for memory")
+        press("Run")
+        wait("ended by: full")
+        screen.destroy()
+    }
+
+    @Test fun what_cannot_be_copied_is_said_and_the_app_goes_on() {
+        start()
+        choose(property("layer"))
+        wait("not a language model")
+        Files.denied = true
+        choose(property("llm"))
+        wait("may not be read: no permission")
+        wait("Choose the folder again.")
+        Files.denied = false
+        Files.size = { it.length() + 1 }
+        choose(property("llm"))
+        wait("bytes expected")
+        Files.size = { 1L shl 60 }
+        choose(property("llm"))
+        wait("bytes left")
+        wait("MB of storage")
+        assertEquals("layer.bin", kept())
+        Files.size = { null }
+        choose(property("llm"))
+        wait("a language model of 256 tokens")
         screen.destroy()
     }
 }
