@@ -85,12 +85,23 @@ cp "$ref" "$work/libraries/"
 step layer "$build/examples/03_compose" "$ref" "$work/layer/layer.bin"
 step llm "$build/examples/llm/export" "$data/llm/model" "$work/llm" --type w8a16 --shards 4 --backend_so "$ref"
 
+# The service in a process of its own, where there is an aidl.
+service=
+if command -v aidl >/dev/null 2>&1; then
+    service=ServiceTest
+    mkdir -p "$work/aidl"
+    step aidl aidl --lang=java -I"$app/aidl" -o "$work/aidl" "$app/aidl/qnnrt/android/IQnnrtWork.aidl"
+    step service javac -nowarn -Xlint:-options -cp "$work/classes:$android:$jars" -d "$work/classes" \
+        "$app"/java/qnnrt/android/*.java "$work/aidl/qnnrt/android/IQnnrtWork.java" "$tests/jni/screen/ServiceTest.java"
+else skip service "aidl is not installed"; fi
+
 here=$(cd "$work" && pwd)
 prompt='And the LORD said unto '
 text=$(sed -n "s/.*\"prompt\": \"$prompt\", \"text\": \"\([^\"]*\)\".*/\1/p" "$data/llm/expected.json")
+# shellcheck disable=SC2086  # $service may be empty
 java -Xmx1500m -XX:TieredStopAtLevel=1 --add-opens java.base/java.io=ALL-UNNAMED -Drobolectric.offline=true -Drobolectric.dependency.dir="$here/instrumented" -Djava.library.path="$here/libraries" \
     -Dscreen.libraries="$here/libraries" -Dscreen.llm="$here/llm" -Dscreen.layer="$here/layer" -Dscreen.prompt="$prompt" -Dscreen.text="$text" \
-    -cp "$work/classes:$jars:$android" org.junit.runner.JUnitCore ScreenTest >"$work/log" 2>&1
+    -cp "$work/classes:$jars:$android" org.junit.runner.JUnitCore ScreenTest $service >"$work/log" 2>&1
 count=$(sed -n 's/^OK (\([0-9]*\) tests)$/\1/p' "$work/log")
 if [ -n "$count" ]; then passed=$((passed + count)); else bad screen "$(grep -v '^	at ' "$work/log" | head -n 40)"; fi
 finish

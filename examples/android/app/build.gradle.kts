@@ -25,6 +25,10 @@ android {
         }
     }
 
+    buildFeatures {
+        aidl = true
+    }
+
     externalNativeBuild {
         cmake {
             path = file("src/main/cpp/CMakeLists.txt")
