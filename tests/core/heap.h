@@ -4,11 +4,14 @@
    and returns the result of the first call that failed. exhaust() lets allocation 1, 2, 3 ... fail
    (once, and with `on` again from there on) until it passes. Each failure must give QNNRT_E_MEMORY,
    without a leak or a double free. Memory is full of 0xA5 and aligned to 16 only; a write past a
-   block is found when the block is freed. Include qnnrt.h and test.h first. */
+   block is found when the block is freed. exhaust_apart() does the same for a task that takes long:
+   each allocation fails in a child process of its own, which is made when the task has come so far.
+   Include qnnrt.h and test.h first. */
 #ifndef HEAP_H
 #define HEAP_H
 
 #include <dlfcn.h>
+#include <sys/wait.h>
 
 /* ---- the allocator --------------------------------------------------------------------------- */
 
@@ -19,8 +22,27 @@ static struct {
     size_t   live;
     uint64_t count, fail_at;              /* allocations so far; the one that fails, 0: no failure */
     int      on;                          /* 1: all later ones fail, too                       */
+    int      apart, child;                /* 1: each fails in a child; this is one             */
     uint64_t failed, wrong;
 } heap;
+
+/* Make a child in which the allocation of now fails; in the parent wait until it has ended well. */
+static void heap_apart(void)
+{
+    int status = 0;
+    pid_t pid;
+    fflush(stdout);
+    pid = fork();
+    if (pid == 0) {
+        heap.apart = 0;
+        heap.child = 1;
+        heap.wrong = 0;
+        heap.fail_at = heap.count;
+    } else if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0) {
+        ++heap.wrong;
+        printf("allocation %u: the process in which it fails ended with status 0x%x\n", (unsigned)heap.count, (unsigned)status);
+    }
+}
 
 static void *heap_alloc(void *user, size_t bytes)
 {
@@ -28,6 +50,7 @@ static void *heap_alloc(void *user, size_t bytes)
     unsigned char *base;
     if (user != &heap || bytes == 0) ++heap.wrong;
     ++heap.count;
+    if (heap.apart) heap_apart();
     if (heap.fail_at != 0 && (heap.count == heap.fail_at || (heap.on && heap.count > heap.fail_at))) {
         ++heap.failed;
         return NULL;
@@ -93,34 +116,53 @@ static uint64_t fake_live(void)
 typedef qnnrt_result (*task)(qnnrt_error *err);
 static int without_text;
 
+/* Run the task once; return 1 when it ends as it must. */
+static int heap_survives(const char *what, task body, const char *knobs)
+{
+    qnnrt_error err;
+    qnnrt_result result;
+    uint64_t before;
+    memset(&err, 0xFF, sizeof(err));
+    fake_begin(knobs);
+    before = fake_live();
+    result = body(without_text ? NULL : &err);
+    if (heap.wrong == 0 && heap.live == 0 && fake_live() == before && result == (heap.failed > 0 ? QNNRT_E_MEMORY : QNNRT_OK) &&
+        (result == QNNRT_OK || without_text || (err.code == result && err.text[0] != '\0' && memchr(err.text, 0, sizeof(err.text)) != NULL)))
+        return 1;
+    err.text[sizeof(err.text) - 1] = '\0';
+    printf("%s, allocation %u%s: %s, %u blocks lost, %u wrong uses, %d handles lost: %s\n", what, (unsigned)heap.fail_at, heap.on ? " and on" : "",
+           qnnrt_result_name(result), (unsigned)heap.live, (unsigned)heap.wrong, (int)(fake_live() - before),
+           without_text ? "-" : err.text);
+    return 0;
+}
+
 /* Let allocation 1, 2, 3 ... fail; return how many it takes until the task passes, 0 on an
    error. */
 static uint64_t exhaust(const char *what, task body, int on, const char *knobs)
 {
     uint64_t at;
     for (at = 1; at < 100000; ++at) {
-        qnnrt_error err;
-        qnnrt_result result;
-        uint64_t before;
         memset(&heap, 0, sizeof(heap));
-        memset(&err, 0xFF, sizeof(err));
         heap.fail_at = at;
         heap.on = on;
-        fake_begin(knobs);
-        before = fake_live();
-        result = body(without_text ? NULL : &err);
-        if (heap.wrong != 0 || heap.live != 0 || fake_live() != before ||
-            (heap.failed > 0 && result != QNNRT_E_MEMORY) || (heap.failed == 0 && result != QNNRT_OK) ||
-            (result != QNNRT_OK && !without_text && (err.code != result || err.text[0] == '\0' || memchr(err.text, 0, sizeof(err.text)) == NULL))) {
-            err.text[sizeof(err.text) - 1] = '\0';
-            printf("%s, allocation %u%s: %s, %u blocks lost, %u wrong uses, %d handles lost: %s\n", what, (unsigned)at, on ? " and on" : "",
-                   qnnrt_result_name(result), (unsigned)heap.live, (unsigned)heap.wrong, (int)(fake_live() - before),
-                   without_text ? "-" : err.text);
-            return 0;
-        }
+        if (!heap_survives(what, body, knobs)) return 0;
         if (heap.failed == 0) return at;
     }
     return 0;
+}
+
+static inline uint64_t exhaust_apart(const char *what, task body, int on, const char *knobs)
+{
+    int good;
+    memset(&heap, 0, sizeof(heap));
+    heap.apart = 1;
+    heap.on = on;
+    good = heap_survives(what, body, knobs);
+    if (heap.child) {
+        fflush(stdout);
+        _exit(!good || heap.failed == 0);
+    }
+    return good ? heap.count + 1 : 0;
 }
 
 #endif

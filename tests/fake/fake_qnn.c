@@ -526,10 +526,10 @@ static void trace_name(const char *name)
         return;
     }
     for (; *name != '\0'; ++name) {
-        char one[8];
+        char one[8] = { *name, '\0' };
         unsigned char c = (unsigned char)*name;
-        int plain = c > ' ' && c < 127 && c != '%' && c != '=';
-        snprintf(one, sizeof(one), plain ? "%c" : "%%%02X", c);
+        if (c <= ' ' || c >= 127 || c == '%' || c == '=')
+            snprintf(one, sizeof(one), "%%%02X", c);
         trace_add(one);
     }
 }
@@ -571,7 +571,8 @@ struct graph;
 static void model_free(struct model *model);
 
 struct object {
-    struct object *next;
+    struct object *next, **link;                       /* of all objects, newest first */
+    struct object *same;                               /* the next in its list of by_handle */
     enum kind      kind;
     void          *handle;
     struct object *log, *backend, *device, *context;   /* the object it was made with, may be NULL */
@@ -589,8 +590,15 @@ struct object {
     char          *text;                               /* backend: op packages; container: graphs */
 };
 
-static struct object *live;
+enum { LISTS = 1024 };
+
+static struct object *live, *by_handle[LISTS];
 static uint64_t       serial;
+
+static struct object **list_of(const void *handle)
+{
+    return &by_handle[((uintptr_t)handle >> 4) % LISTS];
+}
 
 /* The value that a failing create leaves in its out parameter: it looks like a handle but is not
    valid. */
@@ -604,13 +612,18 @@ static struct object *object_new(enum kind kind)
     o->kind = kind;
     o->handle = (void *)(uintptr_t)(0xFA4E000000000000u | ++serial << 4 | (unsigned)kind);
     o->next = live;
+    o->link = &live;
+    if (live != NULL)
+        live->link = &o->next;
     live = o;
+    o->same = *list_of(o->handle);
+    *list_of(o->handle) = o;
     return o;
 }
 
 static struct object *object_find(enum kind kind, const void *handle)
 {
-    for (struct object *o = live; o != NULL; o = o->next)
+    for (struct object *o = *list_of(handle); o != NULL; o = o->same)
         if (o->kind == kind && o->handle == handle)
             return o;
     return NULL;
@@ -637,12 +650,12 @@ static struct object *object_kind(enum kind kind)
    library. */
 static void object_drop(struct object *gone)
 {
-    struct object *o, **link = &live;
-    while ((o = object_child(GRAPH, gone)) != NULL)
+    struct object *o, **link = list_of(gone->handle);
+    while (gone->kind == CONTEXT && (o = object_child(GRAPH, gone)) != NULL)
         object_drop(o);
     while (gone->kind == BACKEND && (o = object_child(CONTEXT, gone)) != NULL)
         object_drop(o);
-    for (o = live; o != NULL; o = o->next) {
+    for (o = gone->kind == LOG || gone->kind == DEVICE ? live : NULL; o != NULL; o = o->next) {
         if (o->log == gone)
             o->log = NULL;
         if (o->device == gone) {
@@ -651,8 +664,11 @@ static void object_drop(struct object *gone)
         }
     }
     while (*link != gone)
-        link = &(*link)->next;
-    *link = gone->next;
+        link = &(*link)->same;
+    *link = gone->same;
+    *gone->link = gone->next;
+    if (gone->next != NULL)
+        gone->next->link = gone->link;
     model_free(gone->model);
     free(gone->events);
     if (gone->file != NULL)
@@ -1942,11 +1958,16 @@ static qerr graph_retrieve(void *context, const char *name, void **out)
    EXECUTE                                                                     >>execute
    ===================================================================================== */
 
-/* Return the definition with this id and its place in the list, or NULL. */
-static const struct tensor_def *list_find(const struct tensor_list *list, uint32_t id, uint32_t *at)
+/* Return the definition with this id and its place in the list, or NULL. `after` and *at are those of
+   the call before, or NULL: often tensors are given in order. */
+static const struct tensor_def *list_find(const struct tensor_list *list, uint32_t id,
+                                          const struct tensor_def *after, uint32_t *at)
 {
-    const struct tensor_def *def = list->first;
-    for (*at = 0; def != NULL && def->id != id; def = def->next)
+    const struct tensor_def *def = after != NULL ? after->next : NULL;
+    ++*at;
+    if (def != NULL && def->id == id)
+        return def;
+    for (*at = 0, def = list->first; def != NULL && def->id != id; def = def->next)
         ++*at;
     return def;
 }
@@ -1964,9 +1985,9 @@ static void trace_execute(const struct graph *graph, const struct tensor *const 
         list[0] = &graph->in;
         list[1] = &graph->out;
         for (int k = 0; k < 2; ++k) {
-            for (uint32_t i = 0; given[k] != NULL && i < count[k]; ++i) {
-                uint32_t at;
-                const struct tensor_def *def = list_find(list[k], given[k][i].v.id, &at);
+            const struct tensor_def *def = NULL;
+            for (uint32_t i = 0, at = 0; given[k] != NULL && i < count[k]; ++i) {
+                def = list_find(list[k], given[k][i].v.id, def, &at);
                 trace_add(side[k]);
                 trace_name(def != NULL ? def->name : "?");
                 snprintf(text, sizeof(text), "=%p", given[k][i].v.data);
@@ -2038,10 +2059,7 @@ static int bind(const struct object *log, const char *side, const struct tensor_
             say(log, 1, "fake: %s %u has tensor version %u\n", side, i, given[i].version);
             return 0;
         }
-        at = def != NULL ? at + 1 : 0;                  /* often they are given in order */
-        def = def != NULL ? def->next : list->first;
-        if (def == NULL || def->id != given[i].v.id)
-            def = list_find(list, given[i].v.id, &at);
+        def = list_find(list, given[i].v.id, def, &at);
         fault = def == NULL ? "unknown id" : data[at] != NULL ? "given twice"
                                                               : tensor_fault(def, &given[i]);
         if (fault != NULL) {
