@@ -444,7 +444,7 @@ TEST(partition_equals_one_processor_or_says_why_not)
     static uint32_t expected[VALUES][WIDE];
     uint32_t number, run = 0, refused = 0, steps = 0;
     uint64_t moves = 0;
-    for (number = 0; number < 20000; ++number) {
+    for (number = 0; number < TEST_CASES(20000); ++number) {
         random_scene(&s, number);
         if (make(&s) != QNNRT_OK) {
             CHECK(plan != NULL && info->finding_count > 0 && info->step_count == 0);
@@ -464,7 +464,7 @@ TEST(partition_equals_one_processor_or_says_why_not)
     }
     printf("partition: %u plans run like one processor, with %u steps and %u transfers; %u refused\n",
            (unsigned)run, (unsigned)steps, (unsigned)moves, (unsigned)refused);
-    CHECK(run > 10000 && refused > 500);
+    CHECK(run > TEST_CASES(10000) && refused > TEST_CASES(500));
 }
 
 /* ---- cases ----------------------------------------------------------------------------------- */

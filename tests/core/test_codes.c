@@ -721,7 +721,7 @@ TEST(a_long_line_is_looked_through_once)
     static const struct { const char *piece, *end; } texts[] = {
         { "abcdefghijklmnopqrstuvwxyzabc ", "" }, { "a", " 5" }, { "abcd 5 ", "" }, { "%n%s ", "" }
     };
-    const size_t bytes = 1000000;
+    const size_t bytes = TEST_CASES(1000000);
     char *text = (char *)malloc(bytes + 8);
     size_t i, k;
     CHECK(text != NULL);

@@ -160,12 +160,20 @@ static int by_offset(const void *a, const void *b)
 static void check_sparse(const item *x, size_t count, const sums *s)
 {
     TRY(check_each(x, count, s));
+    static uint64_t begin[MANY], end[MANY];
     memcpy(sorted, x, count * sizeof(*x));
     qsort(sorted, count, sizeof(*x), by_first);
-    for (size_t i = 0; i < count; ++i)
+    for (size_t i = 0; i < count; ++i) {
+        begin[i] = sorted[i].offset;
+        end[i] = begin[i] + padded(&sorted[i]);
+    }
+    for (size_t i = 0; i < count; ++i) {
+        const uint64_t from = begin[i], to = end[i];
+        size_t clashes = 0;
         for (size_t j = i + 1; j < count && sorted[j].first <= sorted[i].last; ++j)
-            CHECK(sorted[i].offset + padded(&sorted[i]) <= sorted[j].offset ||
-                  sorted[j].offset + padded(&sorted[j]) <= sorted[i].offset);
+            clashes += (from < end[j]) & (begin[j] < to);
+        CHECK_EQ(clashes, 0);
+    }
 }
 
 /* Check neighbours only, for sets in which all blocks are alive together. */

@@ -1772,7 +1772,7 @@ static void one_case(int number)
 TEST(a_program_gives_the_bytes_of_the_evaluator_or_a_named_error_before_exec)
 {
     const char *wish = getenv("QNNRT_PROGRAMS");
-    int first = 0, count = 10000, i;
+    int first = 0, count = TEST_CASES(10000), i;
     if (wish != NULL && sscanf(wish, "%d,%d", &first, &count) == 1) { count = first; first = 0; }
     CHECK(open_backends());
     folder = test_tmpdir();

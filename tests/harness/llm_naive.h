@@ -149,23 +149,13 @@ static void naive_close(naive_cache *n)
 
 /* ---- queries ----------------------------------------------------------------------------------- */
 
-static int64_t naive_edge(const naive_cache *n, int sequence, int highest)
+static int64_t naive_last(const naive_cache *n, int sequence)
 {
-    int64_t found = -1;
+    int64_t last = -1;
     int i;
-    for (i = 0; i < n->count; ++i) {
-        const naive_cell *c = &n->cells[i];
-        if (!naive_has(c, sequence)) continue;
-        if (found == -1 || (highest ? c->position > found : c->position < found)) found = c->position;
-    }
-    return found;
-}
-
-static int naive_members(const naive_cache *n, int sequence)
-{
-    int i, members = 0;
-    for (i = 0; i < n->count; ++i) members += naive_has(&n->cells[i], sequence);
-    return members;
+    for (i = 0; i < n->count; ++i)
+        if (naive_has(&n->cells[i], sequence) && n->cells[i].position > last) last = n->cells[i].position;
+    return last;
 }
 
 static int naive_used(const naive_cache *n)
@@ -370,24 +360,33 @@ static unsigned char *game_at(game_side *side, const naive_shape *shape, int k, 
 static const char *game_compare(game *g, game_side *side)
 {
     const naive_cache *n = &side->naive;
+    uint32_t members[NAIVE_SEQUENCES] = { 0 };
+    int64_t first[NAIVE_SEQUENCES], last[NAIVE_SEQUENCES];
     size_t at = 0, end;
     int i, s, k, row;
+    for (s = 0; s < NAIVE_SEQUENCES; ++s) first[s] = last[s] = -1;
     GAME_SAME(g, side->cells.count == (uint32_t)n->count);
     GAME_SAME(g, side->cells.used == (uint32_t)naive_used(n));
     GAME_SAME(g, side->cells.end == (uint32_t)naive_end(n));
     GAME_SAME(g, side->cells.end <= side->store.stride);
     for (i = 0; i < n->count; ++i) {
+        const naive_cell *c = &n->cells[i];
         uint64_t bits = 0;
-        for (s = 0; s < NAIVE_SEQUENCES; ++s)
-            if (naive_has(&n->cells[i], s)) bits |= (uint64_t)1 << s;
+        for (k = 0; c->used && k < c->sequence_count; ++k) {
+            s = c->sequences[k];
+            bits |= (uint64_t)1 << s;
+            ++members[s];
+            if (first[s] == -1 || c->position < first[s]) first[s] = c->position;
+            if (c->position > last[s]) last[s] = c->position;
+        }
         GAME_SAME(g, side->cells.sequences[i] == bits);
         GAME_SAME(g, bits == 0 || side->cells.positions[i] == n->cells[i].position);
     }
     for (s = 0; s < NAIVE_SEQUENCES; ++s) {
-        GAME_SAME(g, side->cells.members[s] == (uint32_t)naive_members(n, s));
-        GAME_SAME(g, side->cells.last[s] == naive_edge(n, s, 1));
-        GAME_SAME(g, qnnrt_llm__cells_last(&side->cells, s) == naive_edge(n, s, 1));
-        GAME_SAME(g, qnnrt_llm__cells_first(&side->cells, s) == naive_edge(n, s, 0));
+        GAME_SAME(g, side->cells.members[s] == members[s]);
+        GAME_SAME(g, side->cells.last[s] == last[s]);
+        GAME_SAME(g, qnnrt_llm__cells_last(&side->cells, s) == last[s]);
+        GAME_SAME(g, qnnrt_llm__cells_first(&side->cells, s) == first[s]);
     }
     for (i = 0; i < n->count; ++i) {
         GAME_SAME(g, !n->cells[i].used || n->cells[i].known);
@@ -455,7 +454,7 @@ static const char *game_append(game *g, game_side *side)
     const int count = game_draw(g, GAME_AR + 1), extra = game_draw(g, 3), from = extra > 0 ? game_draw(g, extra + 1) : 0;
     const int how = game_draw(g, 8), sequence = game_sequence(g);
     const uint64_t sequences = (uint64_t)1 << sequence | (how >= 6 ? (uint64_t)1 << game_sequence(g) : 0);
-    int64_t position = naive_edge(n, sequence, 1) + 1;
+    int64_t position = naive_last(n, sequence) + 1;
     uint32_t cells[GAME_AR + 1], last, run;
     const int out_cells = count + extra;
     int i, k, row, found = 0;

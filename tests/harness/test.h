@@ -161,14 +161,14 @@ static inline const char *test_tmpdir(void)
 {
     const char *base = test_getenv("TMPDIR");
     test_folder *folder = (test_folder *)calloc(1, sizeof *folder);
-    int i;
+    static int i;
     if (folder == NULL) abort();
     if (base == NULL) {
         base = "build/tmp";
         mkdir("build", 0777);
         mkdir("build/tmp", 0777);
     }
-    for (i = 0; i < 10000; ++i) {
+    for (; i < 10000; ++i) {
         snprintf(folder->path, sizeof folder->path, "%s/qnnrt-%ld-%d", base, (long)getpid(), i);
         if (mkdir(folder->path, 0777) == 0) {
             if (test_state.owner != getpid()) {
@@ -275,6 +275,13 @@ static inline int test_main(const char *suite, int arg_count, const char *usage,
     fflush(stdout);
     return test_state.failed > 0;
 }
+
+/* Of a sweep over random or all cases `make check` plays one in TEST_SHARE, make test all: how many of n
+   these are. A sweep over all has steps of TEST_SHARE. */
+#ifndef TEST_SHARE
+#define TEST_SHARE 1
+#endif
+#define TEST_CASES(n) ((n) / TEST_SHARE)
 
 /* Fill an error, or something else that a call must fill, with bytes that are no value of it. */
 #define TEST_JUNK(x) memset(&(x), 0xFF, sizeof(x))

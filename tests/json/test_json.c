@@ -17,7 +17,7 @@
 #include <math.h>
 #include <sys/mman.h>
 
-#define MB5 ((size_t)5000000)
+#define MB5 ((size_t)TEST_CASES(5000000))
 #define T(literal) literal, sizeof(literal) - 1
 
 static uint64_t rng_state = 88172645463325252u;
@@ -163,11 +163,16 @@ static char *repeated(const char *before, const char *piece, size_t count, const
 {
     const size_t head = strlen(before), body = strlen(piece), tail = strlen(after);
     char *text = (char *)malloc(head + body * count + tail + 1), *at = text;
-    size_t i;
+    size_t i, some;
     if (text == NULL) abort();
     memcpy(at, before, head);
-    for (at += head, i = 0; i < count; ++i, at += body) memcpy(at, piece, body);
-    memcpy(at, after, tail + 1);
+    at += head;
+    if (count > 0) memcpy(at, piece, body);
+    for (i = 1; i < count; i += some) {                       /* double what is there */
+        some = i < count - i ? i : count - i;
+        memcpy(at + i * body, at, some * body);
+    }
+    memcpy(at + count * body, after, tail + 1);
     *bytes = head + body * count + tail;
     return text;
 }

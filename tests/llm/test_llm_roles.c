@@ -1858,7 +1858,7 @@ TEST(damaged_models_are_refused_or_hold)
         { TORCH_HEADS, 2, 4, 2, 16, 64, 50, 3, { 8, 1, 32, 0 }, { 32, 32, 32, 0 }, 0, 0, 0 }
     };
     uint32_t seed, opened = 0, refused = 0;
-    for (seed = 0; seed < 1500; ++seed) {
+    for (seed = 0; seed < TEST_CASES(1500); ++seed) {
         uint32_t times;
         size_t k, g;
         begin(&specs[seed % 5]);
@@ -1890,7 +1890,7 @@ TEST(damaged_models_are_refused_or_hold)
         }
     }
     printf("note: %u damaged models refused, %u opened\n", (unsigned)refused, (unsigned)opened);
-    CHECK(refused > 500 && opened > 50);
+    CHECK(refused > TEST_CASES(500) && opened > TEST_CASES(50));
 }
 
 /* ---- genuine metadata --------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 # The implementation, libQnnRef.so and the fake libraries of tests in each configuration, build/<config>/.
 
 # How each compiles. The tests of c99 and c++11 use the backends of build/, which the tools use, too.
-CC_check    = $(CC) -std=c99 $(OPT_TEST) -g1 $(CPPFLAGS) $(CFLAGS)
+CC_check    = $(CC) -std=c99 $(OPT_TEST) -g1 -DTEST_SHARE=5 $(CPPFLAGS) $(CFLAGS)
 CC_c99      = $(CC) -std=c99 $(OPT_C99) -g $(CPPFLAGS) $(CFLAGS)
 CC_lib      = $(CC) -std=c99 $(OPT_LIB) $(CPPFLAGS) $(CFLAGS) $(LIB_FLAGS)
 CC_c++11    = $(CXX) -x c++ -std=c++11 $(OPT_CXX) -g $(CPPFLAGS) $(CXXFLAGS)
@@ -21,13 +21,13 @@ LIGHT      := $(foreach row,$(call having,7,light),$(call object,$(row)))
 OPT_LIB     = $(if $(filter $(LIGHT),$(@F)),$(OPT_LIGHT),$(OPT))
 
 # Users' level, -O2, is that of build/lib, with which the tests of c99 are linked. A test that includes an
-# implementation is compiled in 1 s with -O0 and in 7 s with -O2 (clang and ASan: 2 s, and 14 s with -O1): only what
-# computes for longer than that has more.
-SLOW       := impl.o llm.o test_plan test_quant test_convert test_json test_llm_sample test_llm_cells
-OPT_TEST    = $(if $(filter $(SLOW),$(@F)),-O1,-O0)
+# implementation is compiled in 1 s with -O0, in 1.7 s with -Og and in 7 s with -O2 (clang and ASan: 2 s, and 14 s with
+# -O1): only what computes for longer than that has more. make check plays a fifth of the long sweeps.
+SLOW       := impl.o llm.o test_plan test_quant test_json test_llm_sample
+OPT_TEST    = $(if $(filter $(SLOW),$(@F)),-Og,-O0)
 OPT_CXX     = $(if $(filter impl.o llm.o,$(@F)),-O0,$(OPT_TEST))
-OPT_ASAN    = $(if $(filter test_plan test_quant test_json test_llm_sample test_llm_cells,$(@F)),-O1,-O0)
-OPT_C99     = $(if $(filter ops llm_exact llm_plain,$(@F)),-O2,$(if $(filter test_json test_llm_sample test_llm_cells,$(@F)),-O1,-O0))
+OPT_ASAN    = $(if $(filter test_plan test_quant test_json test_llm_sample,$(@F)),-O1,-O0)
+OPT_C99     = $(if $(filter ops llm_exact llm_plain,$(@F)),-O2,$(if $(filter test_json test_llm_sample,$(@F)),-Og,-O0))
 
 # The configuration of a target, which is build/<config>/<file> or build/<config>/<folder>/<file>.
 config      = $(firstword $(subst /, ,$(patsubst $(B)/%,%,$@)))

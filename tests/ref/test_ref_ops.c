@@ -2017,7 +2017,7 @@ TEST(what_check_accepts_is_safe_to_run)
     ops_seed = 20261121u;
     for (size_t o = 0; (op = ref_op_get(o)) != NULL; ++o) {
         unsigned accepted = 0;
-        for (int turn = 0; turn < 1500; ++turn) {
+        for (int turn = 0; turn < TEST_CASES(1500) || (accepted == 0 && turn < 1500); ++turn) {
             const uint32_t dtype = every[ops_pick(COUNT(every))];
             const uint32_t ins = op->in_least + ops_pick((op->in_most == 255 ? 3u : op->in_most) -
                                                          op->in_least + 1u);

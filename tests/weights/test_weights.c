@@ -448,7 +448,7 @@ TEST(weights_with_flipped_bytes_stay_within_the_file)
     size_t count = make(good, good_header, GOOD_VALUES), i, t;
     uint32_t seed = 1, accepted = 0, sum = 0;
     int flips;
-    for (i = 0; i < 5000; ++i) {
+    for (i = 0; i < TEST_CASES(5000); ++i) {
         const qnnrt_weights_info *info;
         qnnrt_weights *w;
         qnnrt_error err;
@@ -469,7 +469,7 @@ TEST(weights_with_flipped_bytes_stay_within_the_file)
         }
         qnnrt_weights_close(w);
     }
-    CHECK(accepted > 100 && accepted < 5000 && sum > 0);
+    CHECK(accepted > TEST_CASES(100) && accepted < TEST_CASES(5000) && sum > 0);
 }
 
 TEST(weights_that_lie_are_refused_with_a_reason)
