@@ -347,6 +347,11 @@
 #define QNNRT__DECLARED_STATIC
 #endif
 
+/* Functions of qnnrt_json.h are as visible as ours, unless it is included already. */
+#if !defined(QNNRT_JSON_API) && !defined(QNNRT_JSON_STATIC)
+#define QNNRT_JSON_API QNNRT_API
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -1434,7 +1439,8 @@ QNNRT_API void qnnrt_text_clean(char *text);
 QNNRT_API void qnnrt_text_append(char *text, size_t room, const char *format, ...)
     QNNRT__PRINTF(3, 4);
 
-/* Pass a line, by a format of printf, to hooks->log, which may be NULL. It is cleaned. */
+/* Pass a line, by a format of printf, to hooks->log, which may be NULL. It is cleaned; one of more
+   than 2,399 bytes is cut, and ends with "...". */
 QNNRT_API void qnnrt_log(const qnnrt_hooks *hooks, qnnrt_log_level level, const char *room,
                          uint64_t vendor_code, const char *format, ...) QNNRT__PRINTF(5, 6);
 
@@ -1555,11 +1561,6 @@ QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs);
    ===================================================================================== */
 
 #ifndef QNNRT_NO_JSON
-/* Its functions are as visible as ours, unless these macros are defined or it is included
-   already. */
-#if !defined(QNNRT_JSON_API) && !defined(QNNRT_JSON_STATIC)
-#define QNNRT_JSON_API QNNRT_API
-#endif
 #ifndef QNNRT_JSON_IMPLEMENTATION
 #define QNNRT_JSON_IMPLEMENTATION
 #endif
@@ -2544,12 +2545,14 @@ static qnnrt__log_slot qnnrt__log_slots[QNNRT_LOG_SLOTS];
 QNNRT_API void qnnrt_log(const qnnrt_hooks *hooks, qnnrt_log_level level, const char *room,
                          uint64_t vendor_code, const char *format, ...)
 {
-    char line[1024];
+    char line[2400];
     va_list args;
+    int bytes;
     if (hooks->log == NULL) return;
     va_start(args, format);
-    vsnprintf(line, sizeof(line), format, args);
+    bytes = vsnprintf(line, sizeof(line), format, args);
     va_end(args);
+    if (bytes >= (int)sizeof(line)) memcpy(line + sizeof(line) - 4, "...", 4);
     qnnrt_text_clean(line);
     (hooks->log)(hooks->log_user, level, room, vendor_code, line);
 }

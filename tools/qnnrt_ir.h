@@ -568,9 +568,6 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_write(const qnnrt_ir *ir, struct qnnrt_json_w
 #define QNNRT_IR__IMPL_ONCE
 
 /* qnnrt.h includes the functions of qnnrt_json.h, unless QNNRT_NO_JSON is defined. */
-#if !defined(QNNRT_JSON_API) && !defined(QNNRT_JSON_STATIC)
-#define QNNRT_JSON_API QNNRT_API
-#endif
 #if defined(QNNRT_NO_JSON) && !defined(QNNRT_JSON_IMPLEMENTATION)
 #define QNNRT_JSON_IMPLEMENTATION
 #endif

@@ -920,9 +920,6 @@ QNNRT_LLM_API qnnrt_result qnnrt_llm_embedding(void *user, const qnnrt_graph_inf
 #define QNNRT_LLM__IMPL_ONCE
 
 /* qnnrt.h includes the functions of qnnrt_json.h, unless QNNRT_NO_JSON is defined. */
-#if !defined(QNNRT_JSON_API) && !defined(QNNRT_JSON_STATIC)
-#define QNNRT_JSON_API QNNRT_API
-#endif
 #if defined(QNNRT_NO_JSON) && !defined(QNNRT_JSON_IMPLEMENTATION)
 #define QNNRT_JSON_IMPLEMENTATION
 #endif

@@ -518,9 +518,6 @@ QNNRT_SESSION_API qnnrt_result qnnrt_policy_merge(qnnrt_policy_kind kind, const 
 #define QNNRT_SESSION__IMPL_ONCE
 
 /* qnnrt.h includes the functions of qnnrt_json.h, unless QNNRT_NO_JSON is defined. */
-#if !defined(QNNRT_JSON_API) && !defined(QNNRT_JSON_STATIC)
-#define QNNRT_JSON_API QNNRT_API
-#endif
 #if defined(QNNRT_NO_JSON) && !defined(QNNRT_JSON_IMPLEMENTATION)
 #define QNNRT_JSON_IMPLEMENTATION
 #endif

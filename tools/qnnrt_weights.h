@@ -365,9 +365,6 @@ QNNRT_WEIGHTS_API uint64_t qnnrt_weights_done(const qnnrt_weights *weights,
 #define QNNRT_WEIGHTS__IMPL_ONCE
 
 /* qnnrt.h includes the functions of qnnrt_json.h, unless QNNRT_NO_JSON is defined. */
-#if !defined(QNNRT_JSON_API) && !defined(QNNRT_JSON_STATIC)
-#define QNNRT_JSON_API QNNRT_API
-#endif
 #if defined(QNNRT_NO_JSON) && !defined(QNNRT_JSON_IMPLEMENTATION)
 #define QNNRT_JSON_IMPLEMENTATION
 #endif

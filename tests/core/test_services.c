@@ -96,6 +96,29 @@ static void begin(qnnrt_arena *arena)
     fail_at = -1;
 }
 
+static char logged[4000];
+
+static void keep_line(void *user, qnnrt_log_level level, const char *room, uint64_t code, const char *text)
+{
+    (void)user; (void)level; (void)room; (void)code;
+    snprintf(logged, sizeof(logged), "%s", text);
+}
+
+TEST(log_lines_are_whole_or_marked_as_cut)
+{
+    qnnrt_hooks hooks = {0};
+    char line[3000];
+    memset(line, 'x', sizeof(line));
+    hooks.log = keep_line;
+    qnnrt_log(&hooks, QNNRT_LOG_WARN, "room", 0, "%.2399s", line);
+    CHECK_EQ(strlen(logged), 2399);
+    CHECK_EQ(strspn(logged, "x"), 2399);
+    qnnrt_log(&hooks, QNNRT_LOG_WARN, "room", 0, "%.2400s", line);
+    CHECK_EQ(strlen(logged), 2399);
+    CHECK_EQ(strspn(logged, "x"), 2396);
+    CHECK(strcmp(logged + 2396, "...") == 0);
+}
+
 TEST(hooks_alloc_gives_zeroed_memory_or_null)
 {
     qnnrt_arena arena;
@@ -256,6 +279,7 @@ TEST_MAIN("services")
     RUN(error_formats_know_what_printf_knows);
     RUN(error_texts_are_cut_between_characters);
     RUN(text_clean_makes_one_line);
+    RUN(log_lines_are_whole_or_marked_as_cut);
     RUN(hooks_alloc_gives_zeroed_memory_or_null);
     RUN(arena_gives_aligned_zeroed_memory_and_frees_it);
     RUN(arena_stays_failed_after_a_failure);

@@ -329,23 +329,17 @@ static q_code tensorCreateGraphTensor(q_handle graph, q_tensor *tensor)
 
 /* ---- log, error, profile -------------------------------------------------------------------- */
 
-MAKES(logCreate, (q_log_callback callback, uint32_t level, q_handle *out),
-      ref_log_create(&call, callback, level, out), "%s, level %u",
-      callback != NULL ? "callback" : "NULL", (unsigned)level)
+/* The core interface and the system interface have the same three slots. */
+#define LOGS(create, set_level, free)                                                              \
+    MAKES(create, (q_log_callback callback, uint32_t level, q_handle *out),                        \
+          ref_log_create(&call, callback, level, out), "%s, level %u",                             \
+          callback != NULL ? "callback" : "NULL", (unsigned)level)                                 \
+    CALLS(set_level, (q_handle log, uint32_t level),                                               \
+          ref_log_level(&call, log, level), "%s, level %u", h(log), (unsigned)level)               \
+    FREES(free, (q_handle log), ref_log_free(&call, log), "%s", h(log))
 
-CALLS(logSetLogLevel, (q_handle log, uint32_t level),
-      ref_log_level(&call, log, level), "%s, level %u", h(log), (unsigned)level)
-
-FREES(logFree, (q_handle log), ref_log_free(&call, log), "%s", h(log))
-
-MAKES(systemLogCreate, (q_log_callback callback, uint32_t level, q_handle *out),
-      ref_log_create(&call, callback, level, out), "%s, level %u",
-      callback != NULL ? "callback" : "NULL", (unsigned)level)
-
-CALLS(systemLogSetLogLevel, (q_handle log, uint32_t level),
-      ref_log_level(&call, log, level), "%s, level %u", h(log), (unsigned)level)
-
-FREES(systemLogFree, (q_handle log), ref_log_free(&call, log), "%s", h(log))
+LOGS(logCreate, logSetLogLevel, logFree)
+LOGS(systemLogCreate, systemLogSetLogLevel, systemLogFree)
 
 TELLS(errorGetMessage, (q_code error, const char **out), out,
       ref_error_message(&call, error, out), "0x%llx", (unsigned long long)error)
