@@ -44,16 +44,31 @@
 #include "tools/cli/cli.h"
 const char cli_name[] = CLI_NAME;
 
+static const char *out_dir;
+static uint32_t    saved;               /* shards in OUT_DIR */
+
+/* Remove the shards of a model that is not whole, and end: by a signal, if one came. */
+static void give_up(void)
+{
+    char path[512];
+    while (saved > 0) {
+        snprintf(path, sizeof path, "%s/forward_%u.bin", out_dir, (unsigned)--saved);
+        unlink(path);
+    }
+    if (cli_signal != 0) cli_end(cli_signal);
+    exit(1);
+}
+
 static void stop(const char *text)
 {
     cli_message(text, NULL);
-    exit(1);
+    give_up();
 }
 
 static void stop_error(const qnnrt_error *err)
 {
     cli_message(cli_told(err), cli_hint(err));
-    exit(1);
+    give_up();
 }
 
 #include "../llm_graphs.h"
@@ -204,7 +219,6 @@ int main(int argc, char **argv)
     llm_model m;
     settings o = {0};
     char path[512];
-    uint32_t i;
 
     read_options(&o, argc, argv);
     snprintf(path, sizeof path, "%s/ranges.json", o.model);
@@ -218,18 +232,21 @@ int main(int argc, char **argv)
         return 1;
     }
     cli_catch_signals();
-    for (i = 0; i < o.shards; ++i) {
+    cli_hold();                                 /* a signal does not leave half a model */
+    out_dir = o.out;
+    while (saved < o.shards) {
         qnnrt *model;
         llm_part part;
-        describe(&o, i, &part);
+        describe(&o, saved, &part);
         model = llm_build(&m, backend, &part);
-        snprintf(path, sizeof path, "%s/forward_%u.bin", o.out, (unsigned)i);
-        cli_hold();                             /* a signal does not leave half a file */
+        snprintf(path, sizeof path, "%s/forward_%u.bin", o.out, (unsigned)saved);
         if (qnnrt_save(model, 0, path, &err) != QNNRT_OK) stop_error(&err);
-        cli_release();
+        ++saved;
         qnnrt_close(model);
+        if (cli_signal != 0) give_up();
     }
     write_settings(&m, &o);
+    cli_release();
     printf("%u layers, %s, %s names, %u context binar%s in %s, built with %s\n",
            (unsigned)m.is.layers, types[o.type], namings[o.naming], (unsigned)o.shards,
            o.shards == 1 ? "y" : "ies", o.out, qnnrt_backend_get_info(backend)->path);

@@ -207,6 +207,21 @@ rm -rf "$tmp/made/"*
 says full_disk err 'status 1'
 says full_disk err "$tmp/made/forward_0.bin"
 check full_disk "something was left: $(ls "$tmp/made")" sh -c 'test -z "$(ls -A "$1")"' - "$tmp/made"
+# A later shard cannot be written, or a signal comes between two: a model is whole, or no file is left.
+mkdir "$tmp/made/forward_2.bin"
+run "$trained" "$tmp/made" --shards 4
+is later_shard 1
+says later_shard err "$tmp/made/forward_2.bin"
+check later_shard "something was left: $(ls "$tmp/made")" test "$(ls "$tmp/made")" = forward_2.bin
+rmdir "$tmp/made/forward_2.bin"
+"$tool" "$deep" "$tmp/made" --type f32 --shards 8 </dev/null >"$tmp/out" 2>"$tmp/err" &
+export=$!
+until [ -e "$tmp/made/forward_0.bin" ] || ! kill -0 $export 2>/dev/null; do sleep 0.01; done
+kill $export 2>/dev/null
+wait $export 2>/dev/null
+code=$?
+check signal_between_shards "status $code, left: $(ls "$tmp/made")" test $code,"$(ls "$tmp/made" | wc -l)" = 0,9 -o $code,"$(ls "$tmp/made" | wc -l)" = 143,0
+rm -rf "$tmp/made/"*
 (trap '' XFSZ; ulimit -f 0; "$build/examples/llm/random_model" "$tmp/made" 1 1 2>&1; echo "status $?") | cat >"$tmp/err"
 says full_disk_random err 'status 1'
 says full_disk_random err "$tmp/made/config.json"
