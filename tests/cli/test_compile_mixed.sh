@@ -106,6 +106,14 @@ mixed weight_only 0 'quantized 1 of 1 weights on npu: 1,024 bytes became 640, SN
 says weight_only_host out 'note      2 weights of host steps on host stay in floating point: the host computes with floats'
 check weight_only_report "$(cat "$tmp/report")" grep -qE '^ +1024 +1024 +- +- +- q.weight \[16,16\] of host steps: the host computes' "$tmp/report"
 check weight_only_steps "$(cat "$tmp/report")" grep -qE '^  linear_1 .*linear.default .*step . +npu .*pinned to npu' "$tmp/report"
+# ---- --report: what each node became, and on which backend ----
+# shellcheck disable=SC2086
+mixed report 0 "wrote     $tmp/report" $cnn $refs $middle --pin relu_=host --report "$tmp/report"
+for line in 'graph "torch_cnn" from ' '  step 0 on npu' '  step 2 on npu' '  output      batch_norm_1 float32 [1,32,4,4] as batch_norm_1 float32' \
+    '    conv2d = conv2d.default: fused into batch_norm' '    relu = relu.default: npu: relu.Relu.' 'was relu_.default; host' \
+    '    linear = linear.default: npu: linear.FullyConnected.' '        1 FullyConnected' '            5120 p_fc_weight.'; do
+    check report_nodes "no '$line' in: $(cat "$tmp/report")" grep -qF -- "$line" "$tmp/report"
+done
 rm -f "$tmp/report"
 # shellcheck disable=SC2086
 mixed weight_only_none 1 'no weight can have 8 bits: on "npu" "q.weight" of FullyConnected stays in floating point: libraries take quantized' \

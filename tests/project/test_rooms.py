@@ -53,6 +53,15 @@ def wide(paths):
     return found
 
 
+def floorless():
+    """Return the floors of coverage of rooms that do not exist."""
+    with open(os.path.join(TOP, "tests/gates/floors"), encoding="utf-8") as file:
+        rows = [line.split()[:2] for line in file if not line.startswith("#")]
+    texts = {path: open(os.path.join(TOP, path), encoding="utf-8").read() if os.path.exists(os.path.join(TOP, path)) else "" for path in {row[0] for row in rows}}
+    return ["tests/gates/floors: %s has no room >>%s" % (path, room) for path, room in rows
+            if not re.search(r">>%s$" % room if room != "-" else ".", texts[path], re.M)]
+
+
 def main():
     failed = passed = 0
     verbose = "-v" in sys.argv[1:]
@@ -87,6 +96,9 @@ def main():
                     print("        >>%s: %s" % (owner, " ".join(sorted(room.uses[owner]))))
         failed += len(wrong)
         passed += len(every)
+    for text in floorless():
+        print("rooms: " + text)
+        failed += 1
     print("%d passed, %d failed" % (passed, failed))
     return failed != 0
 

@@ -13,6 +13,7 @@
 typedef struct node_map_item {         /* something to sort                               */
     uint64_t    key;                   /* the largest first, or the smallest              */
     const char *name;                  /* for equal keys                                  */
+    const char *role;                  /* of an operator: of its backend                  */
     const void *what;
     size_t      index;
 } node_map_item;
@@ -39,6 +40,12 @@ static void node_map_sort(node_map_item *items, size_t count,
     if (count > 1) qsort(items, count, sizeof(*items), order);
 }
 
+/* Return what a step computes on; "" if one library has all nodes. */
+static const char *node_map_role(const aten *a, const program_step *step)
+{
+    return a->target.whole ? "" : a->target.backends[step->step->backend].role;
+}
+
 /* Add one input or output: as the file has it, and as the binary has it. */
 static void node_map_end(page *p, const char *kind, const qnnrt_ir_value *value,
                          const qnnrt_lower_graph_info *info, int32_t tensor)
@@ -63,36 +70,54 @@ static size_t node_map_ops(page *p, const node_map_item *items, size_t count, si
                            uint64_t number, const char *before)
 {
     while (at < count && items[at].key < number) ++at;
-    for (; at < count && items[at].key == number; ++at) {
-        page_add(p, "%s%s", before, items[at].name);
-        before = ", ";
-    }
+    const char *role = at < count ? items[at].role : "";
+    for (; at < count && items[at].key == number; ++at, before = ", ", role = "")
+        page_add(p, "%s%s%s%s", before, role,
+                 role[0] != '\0' && items[at].name[0] != '\0' ? ": " : "", items[at].name);
     return at;
 }
 
-/* Add a line for each node, in the order of the file; those that passes added come last. */
-static void node_map_nodes(page *p, const aten_graph *g, const qnnrt_lower_graph_info *info)
+/* Get the operators of all steps of a graph, by node, and the nodes of host steps, which have none.
+   The caller frees them. */
+static node_map_item *node_map_made(const aten *a, size_t number, size_t *count)
 {
-    const qnnrt_ir *ir = g->ir;
+    node_map_item *ops = NULL;
+    size_t room = 0;
+    *count = 0;
+    for (size_t s = 0; s < program_steps(a, number); ++s) {
+        const program_step step = program_step_of(a, number, s);
+        const qnnrt_ir *host = step.info == NULL ? step.step->ir : NULL;
+        const size_t most = step.graph != NULL ? step.graph->op_count
+                                               : host != NULL ? host->node_count : 0;
+        for (size_t i = 0; i < most; ++i) {
+            const qnnrt_lower_op *op = step.graph != NULL ? &step.graph->ops[i] : NULL;
+            const qnnrt_ir_node *node = op != NULL ? op->node : host->nodes[i];
+            if (node == NULL || (op != NULL && !op->used)) continue;
+            ops = cli_grow(ops, *count, &room, sizeof(*ops));
+            ops[*count] = (node_map_item){node->number, op != NULL ? op->name : "",
+                                          node_map_role(a, &step), NULL, *count};
+            *count += 1;
+        }
+    }
+    node_map_sort(ops, *count, node_map_rising);
+    return ops;
+}
+
+/* Add a line for each node, in the order of the file; those that passes added come last. */
+static void node_map_nodes(page *p, const aten *a, size_t number)
+{
+    const qnnrt_ir *ir = a->graphs[number].ir;
     const size_t count = ir->node_count + ir->removed_count;
     OWNED node_map_item *nodes = cli_alloc(count, sizeof(*nodes));
-    OWNED node_map_item *ops = cli_alloc(info->op_count, sizeof(*ops));
-    size_t op_count = 0, at = 0;
+    size_t op_count, at = 0;
+    OWNED node_map_item *ops = node_map_made(a, number, &op_count);
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_ir_node *node = i < ir->node_count ? ir->nodes[i]
                                                        : ir->removed[i - ir->node_count];
         nodes[i].key = node->number;
         nodes[i].what = node;
     }
-    for (size_t i = 0; i < info->op_count; ++i) {
-        if (!info->ops[i].used || info->ops[i].node == NULL) continue;
-        ops[op_count].key = info->ops[i].node->number;
-        ops[op_count].name = info->ops[i].name;
-        ops[op_count].index = i;
-        ++op_count;
-    }
     node_map_sort(nodes, count, node_map_rising);
-    node_map_sort(ops, op_count, node_map_rising);
     page_text(p, "\n  nodes\n");
     for (size_t i = 0; i < count; ++i) {
         const qnnrt_ir_node *node = nodes[i].what;
@@ -153,26 +178,48 @@ static void node_map_statics(page *p, const qnnrt_lower_graph_info *info)
     }
 }
 
-static void node_map_graph(page *p, const aten_graph *g, const qnnrt_lower_graph_info *info)
+/* Return what the library of a step made; NULL for a step of the host. Before it comes the step's
+   name, if there are several backends. */
+static const qnnrt_lower_graph_info *node_map_step(page *p, const aten *a, size_t number, size_t at)
 {
-    size_t before = g->node_count;
+    const program_step step = program_step_of(a, number, at);
+    if (step.graph != NULL && !a->target.whole)
+        page_add(p, "\n  step %lu on %s\n", (unsigned long)at, node_map_role(a, &step));
+    return step.graph;
+}
+
+static void node_map_graph(page *p, const aten *a, size_t number)
+{
+    const aten_graph *g = &a->graphs[number];
+    const size_t steps = program_steps(a, number);
+    size_t before = g->node_count, ops = 0;
+    for (size_t s = 0; s < steps; ++s) {
+        const qnnrt_lower_graph_info *info = program_step_of(a, number, s).graph;
+        ops += info != NULL ? info->used_ops : 0;
+    }
     page_add(p, "\ngraph \"%s\" from %s\n", g->name, g->file);
     page_add(p, "  %lu nodes as read, %lu after the passes, %lu operators\n",
-             (unsigned long)g->node_count, (unsigned long)g->ir->node_count,
-             (unsigned long)info->used_ops);
-    for (size_t i = 0; i < g->ir->input_count; ++i)
-        node_map_end(p, "input", g->ir->inputs[i], info, info->inputs[i]);
-    for (size_t i = 0; i < g->ir->output_count; ++i)
-        node_map_end(p, "output", g->ir->outputs[i], info, info->outputs[i]);
+             (unsigned long)g->node_count, (unsigned long)g->ir->node_count, (unsigned long)ops);
+    for (size_t s = 0; s < steps; ++s) {
+        const qnnrt_lower_graph_info *info = node_map_step(p, a, number, s);
+        for (size_t i = 0; info != NULL && i < info->ir->input_count; ++i)
+            node_map_end(p, "input", info->ir->inputs[i], info, info->inputs[i]);
+        for (size_t i = 0; info != NULL && i < info->ir->output_count; ++i)
+            node_map_end(p, "output", info->ir->outputs[i], info, info->outputs[i]);
+    }
     page_text(p, "\n  passes\n");
     for (size_t i = 0; i < g->pass_count; ++i) {
         page_add(p, "    %-18s %6lu nodes to %6lu\n", g->passes[i].name, (unsigned long)before,
                  (unsigned long)g->passes[i].nodes);
         before = g->passes[i].nodes;
     }
-    node_map_nodes(p, g, info);
-    node_map_types(p, info);
-    node_map_statics(p, info);
+    node_map_nodes(p, a, number);
+    for (size_t s = 0; s < steps; ++s) {
+        const qnnrt_lower_graph_info *info = node_map_step(p, a, number, s);
+        if (info == NULL) continue;
+        node_map_types(p, info);
+        node_map_statics(p, info);
+    }
 }
 
 /* Add the most memory that the program had, where the system says it. */
@@ -217,8 +264,7 @@ static void node_map_all(const aten *a, page *p)
     const qnnrt_backend_info *backend = qnnrt_backend_get_info(a->t->backend);
     page_add(p, "compiled for %s, build %s\n", backend->provider, backend->build_id);
     if (info == NULL) return;
-    for (size_t i = 0; i < info->graph_count; ++i)
-        node_map_graph(p, &a->graphs[i], &info->graphs[i]);
+    for (size_t i = 0; i < info->graph_count; ++i) node_map_graph(p, a, i);
     if (info->finding_count > 0) page_text(p, "\nfindings\n");
     for (size_t i = 0; i < info->finding_count; ++i)
         page_add(p, "  %s\n%s%s%s", info->findings[i].text,
@@ -236,8 +282,11 @@ void node_map_write(const aten *a, char *const *paths, size_t path_count)
 {
     page p = {NULL, 0, 0};
     if (a->t->set.compile->report == NULL || a->program == NULL) return;
-    if (!a->target.whole) choices_report(a, &p);
-    else if (program_steps(a, 0) > 0) node_map_all(a, &p);
+    if (!a->target.whole) {
+        choices_report(a, &p);
+        for (size_t i = 0; i < a->graph_count; ++i)
+            if (program_steps(a, i) > 0) node_map_graph(&p, a, i);
+    } else if (program_steps(a, 0) > 0) node_map_all(a, &p);
     else return;
     node_map_end_page(a, &p, paths, path_count);
 }
