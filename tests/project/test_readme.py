@@ -148,7 +148,7 @@ static qnnrt_result look_up(void *user, const qnnrt_graph_info *step, const void
 """, "float pixels[4] = {0}; qnnrt_manifest_context contexts[2] = {{0}}; qnnrt_manifest_pipeline pipelines[1]; FILE *file = stdout; qnnrt_error err;"
      " memset(pipelines, 0, sizeof pipelines);"),
     "qnnrt_device": ("", "qnnrt_prepare_desc prepare = {0}; qnnrt_desc desc = {0}; qnnrt_power_desc power = {0}; qnnrt_power_report report; qnnrt *model;"
-                     " qnnrt_run *run = NULL; qnnrt_error err; qnnrt_result result; uint64_t code, budget = 1; const qnnrt_slot *x = NULL, *y = NULL, *bias = NULL;"
+                     " qnnrt_device_facts facts; qnnrt_run *run = NULL; qnnrt_error err; qnnrt_result result; uint64_t code, budget = 1; const qnnrt_slot *x = NULL, *y = NULL, *bias = NULL;"
                      " const uint32_t *now = NULL; uint32_t dims[2] = {1, 1}, rank; float data[4] = {0}; size_t bytes = sizeof data;"),
     "qnnrt_builder": ("", "qnnrt_backend_desc backend_desc = {0}; qnnrt_graph_desc graph = {0}; qnnrt_tensor_desc t = {0}; qnnrt_node_desc node = {0};"
                       " qnnrt_tensor x, y; qnnrt_backend *backend; qnnrt_builder *b; qnnrt *model; qnnrt_run *run; qnnrt_error err;"),
