@@ -180,7 +180,7 @@ apk() {
     shift 3
     rm -rf "$tmp/$label" && mkdir -p "$tmp/$label/lib/$abi" && cp "$library" "$tmp/$label/lib/$abi/"
     sed -e 's|<manifest |<manifest package="qnnrt.sample" |' -e "s|<application|<application android:extractNativeLibs=\"$extract\"|" \
-        -e 's|android:\(icon\|dataExtractionRules\|fullBackupContent\)="[^"]*"||' "$kit/app/src/main/AndroidManifest.xml" >"$tmp/$label/AndroidManifest.xml"
+        -e 's,android:\(icon\|dataExtractionRules\|fullBackupContent\)="[^"]*",,' "$kit/app/src/main/AndroidManifest.xml" >"$tmp/$label/AndroidManifest.xml"
     (cd "$tmp/$label" && aapt package -f -M AndroidManifest.xml -I $resources -F "../$label.apk" --min-sdk-version 24 --target-sdk-version "$target" &&
         aapt add "$@" "../$label.apk" "lib/$abi/libqnnrt_jni.so") >"$tmp/aapt" 2>&1
     status=$?

@@ -29,7 +29,7 @@ LONGEST = 35                                              # words of a sentence
 OUTPUTS = (r"--(?:output_dir|output|report|svg|dot|save|profile_out|json_file|bind_plan_out|transcript|store|stats|dump_logits|csv)\s+([^\s`]+)", r"\s-[oB]\s+(\S+)",
            r"mkdir -p (\S+)", r"03_compose build/\S+ (\S+)", r"\\\n.*\s>\s+(\S+)", r"""open\("([^"]+)", "w""", r"""save_model\(\w+, "([^"]+)""", r"""tofile\("([^"]+)""")
 MAY_WRITE = r"build/|tests/data/pictures/\w+\.svg$|-$|[A-Z]\w*(/|$)"
-MADE = {"examples/android/app/src/main/jniLibs/arm64-v8a"}     # paths of the repository that the reader makes
+MADE = {"examples/android/app/src/main/jniLibs/arm64-v8a", "examples/android/app/src/main/assets/skels"}     # paths of the repository that the reader makes
 
 
 def files(*patterns):
@@ -128,7 +128,7 @@ def commands(path, text):
 def sources():
     """Return the words of the code that documents may name; HISTORY has names that went."""
     text = "".join(read(path).partition("\n   HISTORY\n")[0] for path in files("*.h", "Makefile", "tests/*/*.sh", "tools/**/*.[ch]", "tools/**/*.hpp", "tools/**/*.[cp][py]*",
-                                                                               "examples/**/*.[ch]"))
+                                                                               "examples/**/*.[ch]", "examples/android/app/*.kts"))
     return set(re.findall(r"\w+", text)) | {os.path.basename(path).partition(".")[0] for path in files("tools/**/*", "examples/**/*")}
 
 
