@@ -103,15 +103,18 @@ typedef struct qnnrt_device_source {
     void    *data;           /* where the caller mapped it (default NULL: it is mapped) */
 } qnnrt_device_source;
 
-/* Return a provider, for qnnrt_mem_create() and all that calls it, on any thread: for a heap of the
-   kernel; for one block of a descriptor of the caller.
+/* Return a provider, for qnnrt_mem_create() and all that calls it, on any thread: for FastRPC's
+   allocator, as QNNRT_MEM_RPCMEM has it; for a heap of the kernel; for one block of a descriptor of
+   the caller.
 
+   path     of libcdsprpc.so (default NULL: searched)
    heap     plain name of a file in /dev/dma_heap (default NULL: "system")
-   source   as heap valid as long as the memory
+   source   as path and heap valid as long as the memory
 
    Results  of qnnrt_mem_create(): QNNRT_E_ARG (not a plain name; not an open descriptor, fewer
             bytes than the plan needs, or not aligned), QNNRT_E_UNSUPPORTED (no such heap, no
             permission, no memory in it), QNNRT_E_MEMORY (it cannot be mapped) */
+QNNRT_API qnnrt_mem_provider qnnrt_device_rpcmem(const char *path);
 QNNRT_API qnnrt_mem_provider qnnrt_device_heap(const char *heap);
 QNNRT_API qnnrt_mem_provider qnnrt_device_fd(const qnnrt_device_source *source);
 
@@ -571,6 +574,13 @@ static qnnrt_result qnnrt__memory_source(void *user, const qnnrt_backend *backen
     block->fd_bytes = known > 0 ? (uint64_t)known : 0;
     block->data = source->data;
     return block->data != NULL ? QNNRT_OK : qnnrt__memory_map(from, NULL, 0, block, err);
+}
+
+QNNRT_API qnnrt_mem_provider qnnrt_device_rpcmem(const char *path)
+{
+    const qnnrt_mem_provider provider = { "rpcmem", qnnrt__share_rpcmem, qnnrt__share_rpcmem_free,
+                                          (void *)(uintptr_t)path, NULL };
+    return provider;
 }
 
 QNNRT_API qnnrt_mem_provider qnnrt_device_heap(const char *heap)

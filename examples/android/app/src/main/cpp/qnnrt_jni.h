@@ -6,7 +6,9 @@
 #define QNNRT_JNI_H
 
 #include "qnnrt_device.h"
+#include "qnnrt_profile.h"
 #include "qnnrt_manifest.h"
+#include "qnnrt_sha256.h"
 #include "qnnrt_llm.h"
 
 #include <jni.h>
@@ -15,6 +17,15 @@
 /* QNNRT_JNI(Qnnrt, void, nativeExec)(...) defines Java_qnnrt_Qnnrt_nativeExec, which
    Qnnrt.nativeExec() calls. */
 #define QNNRT_JNI(java, type, name) JNIEXPORT type JNICALL Java_qnnrt_##java##_##name
+
+/* What is found when the library is loaded: the virtual machine, Qnnrt.java and its functions that C
+   calls. */
+struct jni_java {
+    JavaVM   *vm;
+    jclass    type;
+    jmethodID make, progressed, logged;
+};
+extern struct jni_java jni_java;
 
 /* Throw a QnnrtException: of a text, of an error, of memory. */
 void jni_throw(JNIEnv *env, qnnrt_result code, uint64_t vendor_code, const char *text,
@@ -32,6 +43,20 @@ int jni_take_text(JNIEnv *env, jbyteArray bytes, char **text);
 /* Set the one lock of all backends, and the log of Android; the functions that host steps call. */
 void jni_hooks(qnnrt_hooks *hooks);
 void jni_host_functions(qnnrt_manifest_open_desc *desc);
+
+/* An opened Model: the program, and what must live as long. */
+typedef struct jni_model jni_model;
+
+/* Return the program of a Model's handle. */
+qnnrt_manifest *jni_manifest(jlong model);
+
+/* Write an event: its name, node and unit, with zero bytes between; facts: value, time, depth,
+   step. Return NULL after the last one, or when an exception is pending. */
+jbyteArray jni_event(JNIEnv *env, const qnnrt_profile_event *events, size_t count, jint index,
+                     jdoubleArray facts);
+
+/* Return texts as one array, with zero bytes between. NULL: an exception is pending. */
+jbyteArray jni_texts(JNIEnv *env, const char *a, const char *b, const char *c);
 
 /* Return the handle of an object, and the object of a handle. Handles are addresses that only the
    classes of Java see. */

@@ -69,7 +69,7 @@ JNI(jlong, nativeOpen)(JNIEnv *env, jclass self, jlong model)
         jni_throw_memory(env);
         return 0;
     }
-    if (llm_open((const qnnrt_manifest *)jni_object(model), l, &err) != QNNRT_OK) {
+    if (llm_open(jni_manifest(model), l, &err) != QNNRT_OK) {
         jni_throw_error(env, &err);
     } else {
         l->tokens = (int32_t *)malloc(l->info->ar * sizeof(*l->tokens));

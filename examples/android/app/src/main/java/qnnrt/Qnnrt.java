@@ -1,26 +1,43 @@
 package qnnrt;
 
+import java.lang.ref.PhantomReference;
+import java.lang.ref.Reference;
+import java.lang.ref.ReferenceQueue;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * qnnrt.h for Java and Kotlin; qnnrt_jni.c is the other half. QnnrtLlm has the language models.
+ * qnnrt.h for Java and Kotlin; qnnrt_jni.c and qnnrt_jni_open.c are the other half. QnnrtLlm has the
+ * language models.
  *
  * <pre>
- *   try (Qnnrt.Model model = new Qnnrt.Model(folder, null);
+ *   Qnnrt.Options options = new Qnnrt.Options().backend(libraries + "/libQnnHtp.so")
+ *           .memory(Qnnrt.Memory.SHARED).power(Qnnrt.Power.BURST);
+ *   try (Qnnrt.Model model = new Qnnrt.Model(folder, options);
  *        Qnnrt.Run run = model.prepare(null)) {
- *       run.bind("input_ids", tokens);                    // a direct buffer, no copy
+ *       run.data("input_ids").asIntBuffer().put(tokens);  // memory that the NPU sees
  *       run.exec();
  *       ShortBuffer logits = run.data("logits").asShortBuffer();
  *   }
  * </pre>
+ *
+ * Memory: an NPU sees only memory that is registered with it. With Memory.SHARED, data() is a view of
+ * such memory, and nothing is copied. What bind() is given is copied by the vendor's library at each
+ * exec on an NPU; libQnnRef.so and libQnnCpu.so use it in place. Run.whyCopied() tells.
+ *
+ * Lifetime of buffers: those of data() and buffer() stay valid as long as the program can reach them
+ * or a view of them, also after close(); their memory is freed when the collector has found that
+ * nobody can. trim() frees it at once then. After close() no backend writes to them any more.
  *
  * This file is Java, not Kotlin, so that a desk with a JDK and nothing else compiles and tests it.
  * It uses Java 8 only, which is what Android has from API level 24 on.
@@ -52,6 +69,402 @@ public final class Qnnrt {
         return text(nativeVersion());
     }
 
+    /** What tensors live in. */
+    public enum Memory {
+        /** Plain memory: an NPU's library copies each tensor at every exec. */
+        PLAIN("heap"),
+        /**
+         * The first that works of RPCMEM, DMABUF and, on libQnnRef.so, MEMFD; else PLAIN, and
+         * Run.whyNotShared() says why.
+         */
+        SHARED("shared"),
+        /** FastRPC's allocator in the phone's libcdsprpc.so; where it is missing, an exception. */
+        RPCMEM("rpcmem"),
+        /** The kernel's heap "system"; where the app may not open it, an exception. */
+        DMABUF("dmabuf"),
+        /** An anonymous file, which NPUs do not take. */
+        MEMFD("memfd");
+
+        final String word;
+
+        Memory(String word) {
+            this.word = word;
+        }
+    }
+
+    /** Votes for the clocks of the NPU, from the fastest to the most saving. */
+    public enum Power {
+        BURST, SUSTAINED_HIGH_PERFORMANCE, HIGH_PERFORMANCE, BALANCED, LOW_BALANCED,
+        HIGH_POWER_SAVER, POWER_SAVER, LOW_POWER_SAVER
+    }
+
+    /** Levels of the log. */
+    public enum Level {
+        ERROR, WARN, INFO, VERBOSE, DEBUG
+    }
+
+    /** What the vendor's library measures. */
+    public enum Profile {
+        OFF,
+        /** Totals. */
+        BASIC,
+        /** Totals and each node. */
+        DETAILED
+    }
+
+    /** Hears how far an opening is, and can end it. */
+    public interface Progress {
+        /**
+         * Called on the thread that opens, before each file, and once more at the end with done equal
+         * to count and an empty file. It must not open or close a model. What it throws ends the
+         * opening, and the constructor of Model throws it.
+         *
+         * @return whether to go on; with false everything is freed, and the constructor throws a
+         *     QnnrtException with CANCELLED. A file that is being loaded is not interrupted
+         */
+        boolean file(int done, int count, String file);
+    }
+
+    /** Takes the lines of the log; on Android logcat has them, too. */
+    public interface Log {
+        /**
+         * Called on any thread, the vendor's included, and while a lock is held: it must not call a
+         * Model, Run or QnnrtLlm, which could wait for ever. What it throws is dropped.
+         *
+         * @param part "vendor", or the part of qnnrt that says it
+         * @param vendorCode the vendor's code, 0: none
+         */
+        void line(Level level, String part, long vendorCode, String text);
+    }
+
+    /**
+     * How a model is opened. Each method sets one option and returns this object. An object may be used
+     * for several models; one thread at a time uses it. Errors in values are thrown by the constructor
+     * of Model, unless a method says otherwise.
+     */
+    public static final class Options {
+        private final Map<String, Long> numbers = new LinkedHashMap<>();
+        private final Map<String, String> roles = new LinkedHashMap<>();
+        private final List<Source> sources = new ArrayList<>();
+        private String backend, system;
+        private Memory memory = Memory.PLAIN;
+        private Progress progress;
+        private Log log;
+
+        /**
+         * Set the backend library of the model; of a folder for several backends, that of the first
+         * context.
+         *
+         * @param path such as getApplicationInfo().nativeLibraryDir + "/libQnnHtp.so"; null:
+         *     libQnnHtp.so, searched beside libqnnrt_jni.so and by the system
+         */
+        public Options backend(String path) {
+            backend = path;
+            return this;
+        }
+
+        /** Set the library of a role of a folder for several backends, such as "cpu". */
+        public Options backend(String role, String path) {
+            required("role", role);
+            roles.put(role, path);
+            return this;
+        }
+
+        /** Set the library that reads metadata; null: the one beside the backend library. */
+        public Options systemLibrary(String path) {
+            system = path;
+            return this;
+        }
+
+        /** Name the chip by the vendor's number, such as 57; 0: the library chooses. */
+        public Options socModel(int model) {
+            return number("soc_model", model);
+        }
+
+        /** Vote for clocks from opening to closing; null: no vote. Model.power() tells the answer. */
+        public Options power(Power power) {
+            return number("power", power == null ? 0 : power.ordinal() + 1);
+        }
+
+        /** Choose the memory of runs that prepare(pipeline) makes; at first it is Memory.PLAIN. */
+        public Options memory(Memory kind) {
+            required("memory", kind);
+            memory = kind;
+            return this;
+        }
+
+        /**
+         * Let the files of a model take turns on the device: an exec loads what it needs, and frees
+         * others.
+         *
+         * @param bytes at most so many of a model are loaded; 0: one file at a time
+         */
+        public Options budget(long bytes) {
+            if (bytes < 0) {
+                throw fail("the budget is " + bytes + " bytes", "");
+            }
+            return number("budget", bytes).number("has_budget", 1);
+        }
+
+        /** Compare each file of a folder with the SHA-256 in its qnnrt.json, also when loaded again. */
+        public Options verify(boolean all) {
+            return number("verify", all ? 1 : 0);
+        }
+
+        /** Load what loads: a context that fails is reported by Model.contexts(). */
+        public Options keepGoing(boolean go) {
+            return number("keep_going", go ? 1 : 0);
+        }
+
+        /** Read files instead of mapping them: for files that others may change. */
+        public Options read(boolean all) {
+            return number("read", all ? 1 : 0);
+        }
+
+        /** Measure the loading, for Model.loadEvents(). */
+        public Options profile(Profile level) {
+            required("level", level);
+            return number("profile", level.ordinal());
+        }
+
+        /**
+         * Set a limit for hostile files by its name in qnnrt_limits, such as "file_bytes"; 0: its
+         * default.
+         */
+        public Options limit(String name, long value) {
+            required("limit", name);
+            return number(name, value);
+        }
+
+        /**
+         * Choose the lines of the vendor's library and of the log; at first the library logs errors
+         * and warnings.
+         *
+         * @param log takes the lines; null: only logcat does
+         */
+        public Options log(Level most, Log log) {
+            required("level", most);
+            this.log = log;
+            return number("log_level", most.ordinal() + 1);
+        }
+
+        /** Hear how far the opening is; null: nobody does. */
+        public Options progress(Progress listener) {
+            progress = listener;
+            return this;
+        }
+
+        /** Add a context binary by its path. Files are one model, in this order; the folder is null. */
+        public Options file(String path) {
+            return source(path, null, -1, 0, 0);
+        }
+
+        /**
+         * Add a context binary that lies in a file of an open descriptor, such as an asset or a
+         * document.
+         *
+         * <pre>
+         *   try (AssetFileDescriptor asset = getAssets().openFd("model.bin")) {
+         *       options.file("model.bin", asset.getParcelFileDescriptor().getFd(),
+         *               asset.getStartOffset(), asset.getLength());
+         *       model = new Qnnrt.Model(null, options);
+         *   }
+         * </pre>
+         *
+         * openFd() throws for an asset that is compressed: add the ending to androidResources.noCompress.
+         * The file is mapped, not read; it must not become shorter until the model is closed.
+         *
+         * @param name in messages
+         * @param fd open until the constructor of Model returns; it stays the caller's
+         * @param offset where the binary begins
+         * @param bytes its size; -1: to the end of the file
+         */
+        public Options file(String name, int fd, long offset, long bytes) {
+            if (fd < 0) {
+                throw fail("the descriptor is " + fd, "Give it before it is closed.");
+            }
+            return source(name, null, fd, offset, bytes);
+        }
+
+        /**
+         * Add a context binary in memory.
+         *
+         * @param name in messages
+         * @param content direct; from its position to its limit. The model keeps a reference to it
+         */
+        public Options file(String name, ByteBuffer content) {
+            required("content", content);
+            if (!content.isDirect()) {
+                throw fail(name + " lies in the heap of Java, where it can move",
+                        "Make it with Qnnrt.buffer(), or map the file.");
+            }
+            return source(name, content.slice(), -1, 0, 0);
+        }
+
+        private Options source(String name, ByteBuffer content, int fd, long offset, long bytes) {
+            required("name", name);
+            sources.add(new Source(name, content, fd, offset, bytes));
+            return this;
+        }
+
+        private Options number(String name, long value) {
+            numbers.put(name, value);
+            return this;
+        }
+
+        /** Give all of it to a model that is not open yet. */
+        private void apply(long model) {
+            for (Map.Entry<String, Long> number : numbers.entrySet()) {
+                nativeNumber(model, utf8("option", number.getKey()), number.getValue());
+            }
+            nativeBackend(model, null, optional("backend", backend), optional("library", system));
+            for (Map.Entry<String, String> role : roles.entrySet()) {
+                nativeBackend(model, utf8("role", role.getKey()),
+                        optional("backend", role.getValue()), null);
+            }
+            for (Source one : sources) {
+                nativeFile(model, utf8("name", one.name), one.content, one.fd, one.offset, one.bytes);
+            }
+        }
+    }
+
+    /** A context binary that is not found by its place in a folder. */
+    private static final class Source {
+        final String name;
+        final ByteBuffer content;
+        final int fd;
+        final long offset, bytes;
+
+        Source(String name, ByteBuffer content, int fd, long offset, long bytes) {
+            this.name = name;
+            this.content = content;
+            this.fd = fd;
+            this.offset = offset;
+            this.bytes = bytes;
+        }
+    }
+
+    /** A context binary of an open model. */
+    public static final class Context {
+        /** Its file name, and the role of its backend, "" in a folder for one backend. */
+        public final String file, role;
+        /** Why it did not load, with Options.keepGoing(); "" if it did. */
+        public final String failure;
+        /** Estimate of what it takes on the device. */
+        public final long deviceBytes;
+        /** Whether it is on the backend now. */
+        public final boolean loaded;
+
+        private Context(String[] texts, long[] facts) {
+            file = texts[0];
+            role = texts[1];
+            failure = texts[2];
+            deviceBytes = facts[0];
+            loaded = facts[1] != 0;
+        }
+    }
+
+    /** What a vendor's library measured. */
+    public static final class Event {
+        /** The library's name of it, the node that was measured or "", and "us", "cycles", ... */
+        public final String name, node, unit;
+        public final double value;
+        /** When it was measured, in microseconds; 0: not known. */
+        public final long time;
+        /** 0, or more: a part of the nearest event before it with a smaller depth. */
+        public final int depth;
+        /** Number of the step of a run, or of the context that was loaded. */
+        public final int step;
+
+        private Event(String[] texts, double[] facts) {
+            name = texts[0];
+            node = texts[1];
+            unit = texts[2];
+            value = facts[0];
+            time = (long) facts[1];
+            depth = (int) facts[2];
+            step = (int) facts[3];
+        }
+    }
+
+    /* Native memory of buffers that the program had: each is freed when its buffer is unreachable. */
+    private static final ReferenceQueue<ByteBuffer> gone = new ReferenceQueue<>();
+    private static final Set<View> views = new HashSet<>();
+    private static long viewBytes;
+
+    /** A buffer that native code made; views of it keep it reachable. */
+    private static final class View extends PhantomReference<ByteBuffer> {
+        private final long block, bytes;
+
+        View(ByteBuffer buffer, long block) {
+            super(buffer, gone);
+            this.block = block;
+            bytes = buffer.capacity();
+        }
+    }
+
+    /** Watch a buffer that native code made, and return it in native order. */
+    private static ByteBuffer watch(ByteBuffer buffer, long block) {
+        View view;
+        try {
+            view = new View(buffer, block);
+            synchronized (views) {
+                views.add(view);
+                viewBytes += view.bytes;
+            }
+        } catch (Throwable thrown) {
+            nativeDrop(block);
+            throw thrown;
+        }
+        return buffer.order(ByteOrder.nativeOrder());
+    }
+
+    /**
+     * Free the native memory of buffers that the program cannot reach any more, as far as the collector
+     * has found them. Models, runs and buffers do this, too. From any thread.
+     */
+    public static void trim() {
+        Reference<? extends ByteBuffer> found;
+        while ((found = gone.poll()) != null) {
+            View view = (View) found;
+            synchronized (views) {
+                views.remove(view);
+                viewBytes -= view.bytes;
+            }
+            nativeDrop(view.block);
+        }
+    }
+
+    /** Make room before more memory is asked for: the collector does not see native memory. */
+    private static void trim(long more) {
+        trim();
+        boolean much;
+        synchronized (views) {
+            much = viewBytes > VIEW_BYTES && more > 0;
+        }
+        if (much) {
+            System.gc();
+            trim();
+        }
+    }
+
+    /** Bytes of buffers that may wait for the collector before it is called. */
+    private static final long VIEW_BYTES = 256 << 20;
+
+    /**
+     * Return a direct buffer of zeros in native memory, aligned to 64 bytes, in native order.
+     * ByteBuffer.allocateDirect() of Android takes memory of the heap of Java, aligned to 8. It stays
+     * valid as long as it or a view of it is reachable. From any thread.
+     */
+    public static ByteBuffer buffer(int bytes) {
+        if (bytes < 0) {
+            throw fail("a buffer of " + bytes + " bytes", "");
+        }
+        trim(bytes);
+        long[] block = new long[1];
+        return watch(nativeBuffer(bytes, block), block[0]);
+    }
+
     /** A tensor that a pipeline reads or writes. */
     public static final class Tensor {
         /** The shortest name that finds it. */
@@ -65,6 +478,7 @@ public final class Qnnrt {
         private final int[] dims;
         private final long slot;
         private ByteBuffer bound;             /* keeps the memory alive that the backend uses */
+        private ByteBuffer own;               /* a view of the memory of the run, made when asked for */
 
         private Tensor(String[] texts, long[] facts) {
             name = texts[0];
@@ -88,21 +502,59 @@ public final class Qnnrt {
     /** A folder of context binaries, opened on a backend. */
     public static final class Model implements AutoCloseable {
         final AtomicInteger calls = new AtomicInteger();   /* of parts; -1: it recovers */
+        private final Options keep;           /* with what the model reads in place */
+        private final Memory memory;
         private long model;
 
         /**
-         * Open all context binaries of a folder.
+         * Open all context binaries of a folder, or its program for several backends.
          *
-         * @param backend the backend library, such as getApplicationInfo().nativeLibraryDir +
-         *     "/libQnnHtp.so"; null: libQnnHtp.so, searched beside libqnnrt_jni.so and by the
-         *     system. Set ADSP_LIBRARY_PATH before, with android.system.Os.setenv()
+         * @param backend the backend library, see Options.backend(). Set ADSP_LIBRARY_PATH before,
+         *     with android.system.Os.setenv()
+         * @throws QnnrtException if anything fails; nothing stays open
          */
         public Model(String folder, String backend) {
-            byte[] path = utf8("folder", folder);
-            byte[] library = backend == null ? null : utf8("backend", backend);
+            this(utf8("folder", folder), new Options().backend(backend));
+        }
+
+        /**
+         * Open a folder, or with null the files of the options.
+         *
+         * @throws QnnrtException if anything fails or the progress says so; nothing stays open
+         */
+        public Model(String folder, Options options) {
+            this(folder(folder, options), options);
+        }
+
+        private Model(byte[] path, Options options) {
+            keep = options;
+            memory = options.memory;
+            trim();
             synchronized (Qnnrt.class) {      /* a library is opened and closed by one at a time */
-                model = nativeOpen(path, library);
+                long opening = nativeNew(options.log);
+                boolean open = false;
+                try {
+                    options.apply(opening);
+                    nativeOpen(opening, path, options.progress);
+                    open = true;
+                } finally {
+                    if (!open) {
+                        nativeClose(opening);
+                    }
+                }
+                model = opening;
             }
+        }
+
+        private static byte[] folder(String folder, Options options) {
+            required("options", options);
+            if (folder != null && !options.sources.isEmpty()) {
+                throw fail("there are a folder and files", "Give null as the folder, or no files.");
+            }
+            if (folder == null && options.sources.isEmpty()) {
+                throw fail("the folder is null, and the options have no files", "");
+            }
+            return optional("folder", folder);
         }
 
         /** Return the names that prepare() takes. */
@@ -116,9 +568,74 @@ public final class Qnnrt {
             return names;
         }
 
-        /** Prepare a pipeline; null: the model's only one. */
-        public synchronized Run prepare(String pipeline) {
-            long run = nativePrepare(handle(), pipeline == null ? null : utf8("pipeline", pipeline));
+        /** Return the context binaries, in order, and which of them are loaded now. */
+        public synchronized List<Context> contexts() {
+            List<Context> all = new ArrayList<>();
+            long handle = handle();
+            long[] facts = new long[2];
+            byte[] texts;
+            while ((texts = nativeContext(handle, all.size(), facts)) != null) {
+                all.add(new Context(text(texts).split("\0", 3), facts));
+            }
+            return all;
+        }
+
+        /** Return what was measured while contexts were loaded, with Options.profile(). */
+        public synchronized List<Event> loadEvents() {
+            long handle = handle();
+            List<Event> events = new ArrayList<>();
+            double[] facts = new double[4];
+            byte[] texts;
+            while ((texts = nativeLoadEvent(handle, events.size(), facts)) != null) {
+                events.add(new Event(text(texts).split("\0", 3), facts));
+            }
+            return events;
+        }
+
+        /**
+         * Vote for other clocks on each backend of the model, until it is closed or recovers.
+         *
+         * @param power null: take the vote back
+         * @return an answer in each line, such as "dcvs: applied"; what a backend refuses or has not
+         *     is no failure
+         */
+        public synchronized String power(Power power) {
+            synchronized (Qnnrt.class) {
+                return text(nativePower(handle(), power == null ? 0 : power.ordinal() + 1));
+            }
+        }
+
+        /**
+         * Change the budget of a model that was opened with Options.budget(), such as in onTrimMemory().
+         * The next exec follows it. No other thread may be in a call of a Run or QnnrtLlm of this
+         * model: it throws BUSY then.
+         */
+        public synchronized void budget(long bytes) {
+            long handle = handle();
+            alone(0, "budget()");
+            try {
+                nativeBudget(handle, bytes);
+            } finally {
+                calls.set(0);
+            }
+        }
+
+        /** Prepare a pipeline in the memory of Options.memory(); null: the model's only one. */
+        public Run prepare(String pipeline) {
+            return prepare(pipeline, memory);
+        }
+
+        /**
+         * Prepare a pipeline; several runs of one are independent.
+         *
+         * @param pipeline one of pipelines(); null: the model's only one
+         * @param kind what its tensors live in
+         */
+        public synchronized Run prepare(String pipeline, Memory kind) {
+            required("memory", kind);
+            trim(1);
+            long run = nativePrepare(handle(), optional("pipeline", pipeline),
+                    utf8("memory", kind.word));
             try {
                 return new Run(this, run);
             } catch (Throwable thrown) {      /* no memory for the tensors: nobody else can close it */
@@ -150,10 +667,7 @@ public final class Qnnrt {
         /** Recover while a part is in so many calls, each of which waits for this. */
         synchronized void recover(int within) {
             long handle = handle();
-            if (!calls.compareAndSet(within, -1)) {
-                throw new QnnrtException(QnnrtException.BUSY, 0, "a Run or QnnrtLlm of the model "
-                        + "is in use by another call", "Call recover() when it has returned.");
-            }
+            alone(within, "recover()");
             try {
                 synchronized (Qnnrt.class) {
                     nativeRecover(handle);
@@ -163,8 +677,22 @@ public final class Qnnrt {
             }
         }
 
+        /** Refuse calls of parts until calls is set again; so many of them wait for this. */
+        private void alone(int within, String call) {
+            if (!calls.compareAndSet(within, -1)) {
+                throw new QnnrtException(QnnrtException.BUSY, 0, "a Run or QnnrtLlm of the model "
+                        + "is in use by another call", "Call " + call + " when it has returned.");
+            }
+        }
+
+        /**
+         * Free the model, and its backends. From any thread.
+         *
+         * @throws QnnrtException BUSY while a Run or QnnrtLlm of it is open; nothing is closed
+         */
         @Override
         public synchronized void close() {
+            trim();
             synchronized (Qnnrt.class) {
                 if (model != 0) {
                     nativeClose(model);
@@ -185,9 +713,11 @@ public final class Qnnrt {
     public static final class Run extends QnnrtPart {
         private final Map<Long, Tensor> slots = new HashMap<>();
         private final List<Tensor> tensors = new ArrayList<>();
+        private final String[] memory;
 
         private Run(Model model, long run) {
             super(model, "run", run);
+            memory = text(nativeMemory(run)).split("\0", 3);
             long[] facts = new long[4 + 32];
             byte[] texts;
             while ((texts = nativeTensor(run, tensors.size(), facts)) != null) {
@@ -202,13 +732,40 @@ public final class Qnnrt {
             return Collections.unmodifiableList(tensors);
         }
 
+        /** Return what the tensors live in: "rpcmem", "dmabuf", "memfd" or "heap". */
+        public String memory() {
+            return memory[0];
+        }
+
+        /** Return why Memory.SHARED is plain memory here; "" if it is shared or was not asked for. */
+        public String whyNotShared() {
+            return memory[0].equals("heap") ? memory[1] : "";
+        }
+
         /**
-         * Let a tensor live in a buffer: an input is read from it, an output written to it, no copy.
-         * Buffers of two tensors must not overlap, unless both are inputs; this is not checked.
+         * Return why the vendor's library copies a tensor at each exec; null: it uses the memory in
+         * place. It tells of registered memory: libQnnRef.so and libQnnCpu.so copy nothing anyway.
+         */
+        public String whyCopied(String name) {
+            long run = enter();
+            try {
+                byte[] reason = nativeCopied(run, find(run, name).slot);
+                return reason == null ? null : text(reason);
+            } finally {
+                leave();
+            }
+        }
+
+        /**
+         * Let a tensor live in a buffer of the program: an input is read from it, an output written
+         * to it. qnnrt copies nothing, but an NPU does not see this memory: its library copies the
+         * tensor at each exec. What data() returns is not copied, with Memory.SHARED.
+         *
+         * Buffers of two tensors must not overlap, unless both are inputs.
          *
          * @param buffer direct, in native order; from its position on, it has at least the tensor's
          *     bytes. Its position and limit may change later. The Run keeps a reference to it until
-         *     the tensor is bound again or the Run is unreachable
+         *     the tensor is bound again, or the Run is closed
          */
         public void bind(String name, ByteBuffer buffer) {
             long run = enter();
@@ -223,22 +780,49 @@ public final class Qnnrt {
             }
         }
 
+        /** Let a tensor live in the memory of the run again. Its content is not moved. */
+        public void unbind(String name) {
+            long run = enter();
+            try {
+                Tensor tensor = find(run, name);
+                nativeUnbind(run, tensor.slot);
+                tensor.bound = null;
+            } finally {
+                leave();
+            }
+        }
+
         /**
-         * Return the memory of a tensor, in native order, as a view with a position of its own.
+         * Return the memory of a tensor, in native order, as a view with a position of its own: write
+         * inputs into it before an exec, read outputs after it. Nothing is copied.
          *
-         * A tensor without a buffer gets one in the first call, with the content that it had. The
-         * view stays valid after close(), because the buffer belongs to Java.
+         * The view stays valid, also after close(), as long as it is reachable; the next exec writes
+         * outputs to it. After close() it is plain memory that nobody else uses. Two kinds of tensors
+         * are moved to memory of their own in the first call, with the content that they had, which an
+         * NPU's library copies: those between two steps, and those that the run has no memory for.
          */
         public ByteBuffer data(String name) {
             long run = enter();
             try {
                 Tensor tensor = find(run, name);
-                if (tensor.bound == null) {
-                    ByteBuffer memory = ByteBuffer.allocateDirect(size(tensor, tensor.bytes));
-                    nativeBind(run, tensor.slot, memory, true);
-                    tensor.bound = memory;
+                ByteBuffer memory = tensor.bound;
+                if (memory == null) {
+                    memory = tensor.own;
                 }
-                return tensor.bound.duplicate().order(ByteOrder.nativeOrder());
+                if (memory == null) {
+                    int bytes = size(tensor, tensor.bytes);
+                    long[] block = new long[1];
+                    trim(bytes);
+                    ByteBuffer view = nativeView(run, tensor.slot, block);
+                    if (view != null) {
+                        memory = tensor.own = watch(view, block[0]);
+                    } else {
+                        memory = buffer(bytes);
+                        nativeBind(run, tensor.slot, memory, true);
+                        tensor.bound = memory;
+                    }
+                }
+                return memory.duplicate().order(ByteOrder.nativeOrder());
             } finally {
                 leave();
             }
@@ -246,19 +830,21 @@ public final class Qnnrt {
 
         /** Write numbers into an input, from its first element on, by its type and encoding. */
         public void write(String name, float[] values) {
-            long run = enter();
-            try {
-                Tensor tensor = find(run, name);
-                if (values == null) {
-                    throw fail("tensor \"" + name + "\": the values are null", "");
-                }
-                if (tensor.bound != null && tensor.bound.isReadOnly()) {
-                    throw fail("tensor \"" + name + "\": its buffer is read-only", "");
-                }
-                nativeWrite(this, run, tensor.slot, values);
-            } finally {
-                leave();
-            }
+            write(name, 0, values);
+        }
+
+        /**
+         * Write numbers into an input, by its type and encoding; allocates nothing.
+         *
+         * @param begin the first element, row-major
+         */
+        public void write(String name, long begin, float[] values) {
+            convert(name, begin, values, true, false);
+        }
+
+        /** Write whole numbers, such as ids of tokens: the values, or the codes of quantized types. */
+        public void write(String name, long begin, int[] values) {
+            convert(name, begin, values, true, true);
         }
 
         /** Return all elements of a tensor as numbers. */
@@ -267,14 +853,105 @@ public final class Qnnrt {
             try {
                 Tensor tensor = find(run, name);
                 float[] values = new float[size(tensor, tensor.count)];
-                nativeRead(this, run, tensor.slot, values);
+                nativeRead(this, run, tensor.slot, 0, values, false);
                 return values;
             } finally {
                 leave();
             }
         }
 
-        /** Execute the pipeline, and return when its last step has finished. */
+        /** Read as many elements as the array has, from element begin on. */
+        public void read(String name, long begin, float[] values) {
+            convert(name, begin, values, false, false);
+        }
+
+        /** Read whole numbers: the values, or the codes of quantized types. */
+        public void read(String name, long begin, int[] values) {
+            convert(name, begin, values, false, true);
+        }
+
+        private void convert(String name, long begin, Object values, boolean write, boolean whole) {
+            long run = enter();
+            try {
+                Tensor tensor = find(run, name);
+                if (values == null) {
+                    throw fail("tensor \"" + name + "\": the values are null", "");
+                }
+                if (write && tensor.bound != null && tensor.bound.isReadOnly()) {
+                    throw fail("tensor \"" + name + "\": its buffer is read-only", "");
+                }
+                if (write) {
+                    nativeWrite(this, run, tensor.slot, begin, values, whole);
+                } else {
+                    nativeRead(this, run, tensor.slot, begin, values, whole);
+                }
+            } finally {
+                leave();
+            }
+        }
+
+        /** Set the dims of an input that has dynamic ones; none: those of Tensor.dims() again. */
+        public void setDims(String name, int... dims) {
+            long run = enter();
+            try {
+                nativeDims(run, find(run, name).slot, true, dims.length == 0 ? null : dims);
+            } finally {
+                leave();
+            }
+        }
+
+        /** Return the dims of a tensor now: of an output, those that the last exec wrote. */
+        public int[] dims(String name) {
+            long run = enter();
+            try {
+                return nativeDims(run, find(run, name).slot, false, null);
+            } finally {
+                leave();
+            }
+        }
+
+        /** Leave an optional tensor out of every exec, until it is bound or unbound. */
+        public void omit(String name) {
+            long run = enter();
+            try {
+                nativeOmit(run, find(run, name).slot);
+            } finally {
+                leave();
+            }
+        }
+
+        /** Measure every exec from now on. Model.recover() ends it. */
+        public void profile(Profile level) {
+            required("level", level);
+            long run = enter();
+            try {
+                nativeProfile(run, level.ordinal());
+            } finally {
+                leave();
+            }
+        }
+
+        /** Return what was measured in the last exec. */
+        public List<Event> events() {
+            long run = enter();
+            try {
+                List<Event> events = new ArrayList<>();
+                double[] facts = new double[4];
+                byte[] texts;
+                while ((texts = nativeRunEvent(run, events.size(), facts)) != null) {
+                    events.add(new Event(text(texts).split("\0", 3), facts));
+                }
+                return events;
+            } finally {
+                leave();
+            }
+        }
+
+        /**
+         * Execute the pipeline, and return when its last step has finished; allocates nothing.
+         *
+         * @throws QnnrtException also after a restart of the DSP, see QnnrtException.isRestart()
+         */
         public void exec() {
             long run = enter();
             try {
@@ -287,6 +964,10 @@ public final class Qnnrt {
         @Override
         void destroy(long run) {
             nativeDestroy(run);
+            for (Tensor tensor : tensors) {   /* the program's views keep what they show */
+                tensor.bound = tensor.own = null;
+            }
+            trim();
         }
 
         private Tensor find(long run, String name) {
@@ -308,7 +989,7 @@ public final class Qnnrt {
             }
             if (!buffer.isDirect()) {
                 throw fail(where + "lies in the heap of Java, where it can move",
-                        "Make it with ByteBuffer.allocateDirect().");
+                        "Make it with Qnnrt.buffer().");
             }
             if (buffer.order() != ByteOrder.nativeOrder()) {
                 throw fail(where + "has the order " + buffer.order() + ", and this machine has "
@@ -344,6 +1025,11 @@ public final class Qnnrt {
         return text.getBytes(StandardCharsets.UTF_8);
     }
 
+    /** The same of a text that may be null. */
+    private static byte[] optional(String what, String text) {
+        return text == null ? null : utf8(what, text);
+    }
+
     private static String text(byte[] utf8) {
         return new String(utf8, StandardCharsets.UTF_8);
     }
@@ -353,19 +1039,58 @@ public final class Qnnrt {
         return new QnnrtException(code, vendorCode, text(text), text(hint));
     }
 
+    /** Called by qnnrt_jni_open.c on the thread that opens. */
+    private static boolean progressed(Object listener, int done, int count, byte[] file) {
+        return ((Progress) listener).file(done, count, text(file));
+    }
+
+    /** Called by qnnrt_jni_open.c on any thread. */
+    private static void logged(Object log, int level, byte[] part, long vendorCode, byte[] line) {
+        try {
+            Level[] levels = Level.values();
+            int at = Math.max(0, Math.min(level - 1, levels.length - 1));
+            ((Log) log).line(levels[at], text(part), vendorCode, text(line));
+        } catch (Throwable dropped) {         /* it must not end a call of the vendor */
+            return;
+        }
+    }
+
     /* The functions of qnnrt_jni.c. A `keep` is passed so that the virtual machine holds the object,
        and with it the bound buffers, until the call returns. */
     private static native byte[] nativeVersion();
-    private static native long nativeOpen(byte[] folder, byte[] backend);
-    private static native void nativeClose(long model);
-    private static native void nativeRecover(long model);
-    private static native byte[] nativePipeline(long model, int index);
-    private static native long nativePrepare(long model, byte[] pipeline);
+    private static native ByteBuffer nativeBuffer(long bytes, long[] block);
+    private static native void nativeDrop(long block);
+    private static native long nativePrepare(long model, byte[] pipeline, byte[] memory);
     private static native void nativeDestroy(long run);
+    private static native byte[] nativeMemory(long run);
     private static native byte[] nativeTensor(long run, int index, long[] facts);
     private static native long nativeSlot(long run, byte[] name);
     private static native void nativeBind(long run, long slot, ByteBuffer memory, boolean fill);
-    private static native void nativeWrite(Run keep, long run, long slot, float[] values);
-    private static native void nativeRead(Run keep, long run, long slot, float[] values);
+    private static native void nativeUnbind(long run, long slot);
+    private static native ByteBuffer nativeView(long run, long slot, long[] block);
+    private static native byte[] nativeCopied(long run, long slot);
+    private static native void nativeWrite(Run keep, long run, long slot, long begin, Object values,
+            boolean whole);
+    private static native void nativeRead(Run keep, long run, long slot, long begin, Object values,
+            boolean whole);
     private static native void nativeExec(Run keep, long run);
+    private static native int[] nativeDims(long run, long slot, boolean set, int[] dims);
+    private static native void nativeOmit(long run, long slot);
+    private static native void nativeProfile(long run, int level);
+    private static native byte[] nativeRunEvent(long run, int index, double[] facts);
+
+    /* The functions of qnnrt_jni_open.c. */
+    private static native long nativeNew(Object log);
+    private static native void nativeNumber(long model, byte[] name, long value);
+    private static native void nativeBackend(long model, byte[] role, byte[] path, byte[] system);
+    private static native void nativeFile(long model, byte[] name, ByteBuffer memory, int fd,
+            long offset, long bytes);
+    private static native void nativeOpen(long model, byte[] folder, Object progress);
+    private static native void nativeClose(long model);
+    private static native void nativeRecover(long model);
+    private static native void nativeBudget(long model, long bytes);
+    private static native byte[] nativePipeline(long model, int index);
+    private static native byte[] nativeContext(long model, int index, long[] facts);
+    private static native byte[] nativePower(long model, int preset);
+    private static native byte[] nativeLoadEvent(long model, int index, double[] facts);
 }
