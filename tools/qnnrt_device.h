@@ -451,7 +451,8 @@ QNNRT_API void qnnrt_device_look(const char *root, qnnrt_device_facts *facts)
    Providers of memory with a file descriptor: heaps of the kernel, anonymous files, and
    descriptors of the caller.
    Source: the kernel's linux/dma-heap.h.
-   Needs: >>os >>size >>err >>abi >>backend (its struct)     Knows nothing of: who uses the memory
+   Needs: >>os >>size >>err >>share >>abi >>backend (its struct)
+   Knows nothing of: who uses the memory
    ===================================================================================== */
 
 /* Map a block of its descriptor, or fail because it could not be made (why: the reason, else NULL).
