@@ -28,10 +28,11 @@ public final class JniTest {
     private static String library, layer, llm, numbers, begins, logits, prompt, text;
     private static int passed, failed;
 
-    private static native long blocks(boolean all);
+    static native long blocks(boolean all);
     private static native void fail(long which);
-    private static native long address(ByteBuffer buffer);
-    private static native String control(String library, String command);
+    static native long address(ByteBuffer buffer);
+    static native String control(String library, String command);
+    static native long execs(String library, long run, int count);
 
     private interface Body {
         void run() throws Exception;

@@ -3,10 +3,12 @@
 
    The library under test is linked with --wrap for the four functions below, so that they count its
    blocks and those of no other library, and fail when the test says so.                         */
+#define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
 #include <jni.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static long live, made;                /* blocks: not freed yet, and ever allocated */
 static long until;                     /* allocations until one fails; 0: none fails */
@@ -97,4 +99,27 @@ JNIEXPORT jstring JNICALL Java_JniTest_control(JNIEnv *env, jclass self, jstring
     if (loaded != NULL)
         dlclose(loaded);
     return (*env)->NewStringUTF(env, answer);
+}
+
+/* Execute a run from C, by the function that Qnnrt.java calls in the loaded libqnnrt_jni.so; return the
+   nanoseconds. */
+JNIEXPORT jlong JNICALL Java_JniTest_execs(JNIEnv *env, jclass self, jstring library, jlong run,
+                                           jint count)
+{
+    char path[1024];
+    struct timespec begin, end;
+    void (*exec)(JNIEnv *, jclass, jobject, jlong) = NULL;
+    (*env)->GetStringUTFRegion(env, library, 0, (*env)->GetStringLength(env, library), path);
+    path[(*env)->GetStringUTFLength(env, library)] = '\0';
+    void *loaded = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+    void *symbol = loaded != NULL ? dlsym(loaded, "Java_qnnrt_Qnnrt_nativeExec") : NULL;
+    if (symbol == NULL)
+        return -1;
+    memcpy(&exec, &symbol, sizeof(exec));
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (jint i = 0; i < count; ++i)
+        exec(env, self, NULL, run);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    dlclose(loaded);
+    return (jlong)(end.tv_sec - begin.tv_sec) * 1000000000 + (end.tv_nsec - begin.tv_nsec);
 }

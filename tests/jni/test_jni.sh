@@ -90,8 +90,9 @@ if [ ${#text} -eq 64 ]; then good; else bad expected "no text of 64 bytes in exp
 
 # java_test CLASS ARGUMENT ...: it prints what fails, and counts
 java_test() {
-    "$home/bin/java" -Xcheck:jni -Xms32m -Xmx32m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.library.path="$tmp" \
-        -cp "$tmp/classes" "$@" >"$tmp/java" 2>&1
+    # shellcheck disable=SC2086  # nothing or one word
+    "$home/bin/java" ${checked--Xcheck:jni} -Xms32m -Xmx32m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
+        --add-opens java.base/java.io=ALL-UNNAMED -Djava.library.path="$tmp" -cp "$tmp/classes" "$@" >"$tmp/java" 2>&1
     status=$?
     class=$1
     grep -v '^[0-9]* passed, [0-9]* failed$' "$tmp/java"
@@ -104,6 +105,19 @@ java_test() {
         sh -c '! grep -qE "WARNING|FATAL" "$1"' - "$tmp/java"
 }
 java_test JniTest "$ref" "$tmp/layer" "$tmp/llm" "$numbers" "$tmp/begins" "$tmp/c/token_ar1_cl128/logits.raw" "$prompt" "$text"
+
+# Memory of anonymous files; that of a libcdsprpc.so as phones have it; and the cost of an exec.
+mkdir "$tmp/rpc" "$tmp/work" "$tmp/work2"
+check rpcmem "fake_cdsprpc.c does not compile" ${CC:-cc} -std=c99 -O1 -fPIC -shared -o "$tmp/rpc/libcdsprpc.so" "$tests/fake/fake_cdsprpc.c"
+java_test OptionsTest "$ref" "$tmp/layer" "$tmp/llm" "$tmp/work" memfd
+LD_LIBRARY_PATH=$tmp/rpc
+export LD_LIBRARY_PATH
+java_test OptionsTest "$ref" "$tmp/layer" "$tmp/llm" "$tmp/work2" rpcmem
+unset LD_LIBRARY_PATH
+checked=
+java_test OptionsTest bench "$ref" "$tmp/layer" "$tmp/libqnnrt_jni.so"
+unset checked
+
 mkdir "$tmp/random" "$tmp/small"
 check random "no random model" "$build/examples/llm/random_model" "$tmp/random" 1 7
 check small "not exported" "$build/examples/llm/export" "$tmp/random" "$tmp/small" --type f32 --backend_so "$ref"
