@@ -40,7 +40,7 @@ else
     jdk=$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")
     if [ -f "$jdk/include/jni.h" ]; then
         mkdir "$tmp/android"
-        echo 'enum { ANDROID_LOG_INFO = 4, ANDROID_LOG_WARN, ANDROID_LOG_ERROR };
+        echo 'enum { ANDROID_LOG_VERBOSE = 2, ANDROID_LOG_DEBUG, ANDROID_LOG_INFO, ANDROID_LOG_WARN, ANDROID_LOG_ERROR };
             static inline int __android_log_write(int level, const char *tag, const char *text) { return level + *tag + *text; }' \
             >"$tmp/android/log.h"
         # shellcheck disable=SC2086  # several words
