@@ -455,10 +455,13 @@ public final class JniTest {
             QnnrtLlm.Answer answer = writer.text(prompt, 9, found::append).recover(1).run();
             equal("recovered_within_an_answer", "most 1 " + text.substring(0, 9), answer.stopped
                     + " " + answer.recoveries + " " + found);
-            control(library, "faults restart=graphExecute:9");
-            try (Qnnrt.Run idle = other.prepare("token_ar1_cl128")) {
+            try (Qnnrt.Run idle = other.prepare("token_ar1_cl128");
+                    QnnrtLlm shared = other.llm(Qnnrt.Memory.MEMFD)) {
+                equal("memory_of_a_language_model", "memfd ", shared.memory() + " "
+                        + shared.whyNotShared());
+                control(library, "faults restart=graphExecute:9");
                 found.setLength(0);
-                writer.text(prompt, 9, found::append).recover(3).run();
+                shared.text(prompt, 9, found::append).recover(3).run();
                 equal("recovered_beside_a_run", text.substring(0, 9), found.toString());
                 idle.exec();
             }

@@ -177,6 +177,12 @@ private suspend fun opened(folder: String, library: String) = coroutineScope {
             ++closed
         }
     }
+    val files = mutableListOf<String>()
+    openModel(folder, Qnnrt.Options().backend(library)) { done, all, file -> files.add("$done/$all $file") }.close()
+    check("files_of_an_opening", files.size == 5 && files[4].startsWith("4/4"), files.toString())
+    refused("a_progress_that_ends_it", QnnrtException.CANCELLED) {
+        openModel(folder, Qnnrt.Options().backend(library)) { _, _, _ -> false }
+    }
     val mapped = File("/proc/self/maps").readLines().count { folder in it }
     check("cancelled_openings_are_closed", mapped == 0 && closed > 0, "$mapped mappings, $closed cancelled")
 }
@@ -191,6 +197,10 @@ fun main(arguments: Array<String>) = runBlocking<Unit>(Dispatchers.Default) {
     val words = Words(model.openLlm(), arguments[3], arguments[4])
     part("answers") { words.answers() }
     part("line") { words.line() }
+    val shared = Words(model.openLlm(Qnnrt.Memory.MEMFD), arguments[3], arguments[4])
+    equal("memory", "memfd", shared.llm.memory())
+    equal("shared_memory_writes", shared.text, shared.llm.texts(shared.prompt, shared.text.length).toList().joinToString(""))
+    shared.llm.close()
     part("cancellations") { words.cancellations(count.toInt()) }
     words.llm.close()
     refused("a_closed_model", QnnrtException.STATE) { words.llm.texts("a", 1).collect { } }

@@ -36,15 +36,22 @@ static void llm_close(jni_llm *l)
     free(l);
 }
 
-/* Open what an Llm needs; on failure *l may be half open, and llm_close() frees it. */
-static qnnrt_result llm_open(const qnnrt_manifest *model, jni_llm *l, qnnrt_error *err)
+/* Open what an Llm needs, in memory of the kind of a word; on failure *l may be half open, and
+   llm_close() frees it. */
+static qnnrt_result llm_open(const qnnrt_manifest *model, const char *memory, jni_llm *l,
+                             qnnrt_error *err)
 {
     const qnnrt_manifest_info *info = qnnrt_manifest_get_info(model);
     qnnrt_llm_desc desc = {0};
     qnnrt_llm_sampler_desc greedy = {0};
     qnnrt_llm_session_desc how = {0};
+    qnnrt_mem_desc chosen = {0};
+    if (!qnnrt_device_memory(memory, &chosen))
+        return qnnrt_error_set(err, QNNRT_E_ARG, "no memory has the name \"%s\"", memory);
     how.progress = llm_go_on;
     how.progress_user = l;
+    how.mem_kind = chosen.kind;
+    how.mem_provider = chosen.provider;
     desc.folder = info->folder;
     desc.made = info->pipelines;
     desc.made_count = info->pipeline_count;
@@ -60,25 +67,37 @@ static qnnrt_result llm_open(const qnnrt_manifest *model, jni_llm *l, qnnrt_erro
     return qnnrt_llm_sampler_create(l->info->logits, &greedy, &l->sampler, err);
 }
 
-JNI(jlong, nativeOpen)(JNIEnv *env, jclass self, jlong model)
+JNI(jlong, nativeOpen)(JNIEnv *env, jclass self, jlong model, jbyteArray memory)
 {
-    qnnrt_error err;
     jni_llm *l = (jni_llm *)calloc(1, sizeof(*l));
+    char *word = NULL;
+    qnnrt_error err;
     (void)self;
     if (l == NULL) {
         jni_throw_memory(env);
         return 0;
     }
-    if (llm_open(jni_manifest(model), l, &err) != QNNRT_OK) {
-        jni_throw_error(env, &err);
-    } else {
-        l->tokens = (int32_t *)malloc(l->info->ar * sizeof(*l->tokens));
-        if (l->tokens != NULL)
-            return jni_handle(l);
-        jni_throw_memory(env);
+    if (jni_take_text(env, memory, &word)) {
+        if (llm_open(jni_manifest(model), word, l, &err) != QNNRT_OK)
+            jni_throw_error(env, &err);
+        else if ((l->tokens = (int32_t *)malloc(l->info->ar * sizeof(*l->tokens))) == NULL)
+            jni_throw_memory(env);
     }
-    llm_close(l);
-    return 0;
+    free(word);
+    if (l->tokens == NULL) {
+        llm_close(l);
+        l = NULL;
+    }
+    return jni_handle(l);
+}
+
+/* Return what the memory is made of, and why it is not shared. */
+JNI(jbyteArray, nativeMemory)(JNIEnv *env, jclass self, jlong llm)
+{
+    const qnnrt_llm_session_info info =
+        qnnrt_llm_session_get_info(((const jni_llm *)jni_object(llm))->session);
+    (void)self;
+    return jni_texts(env, info.mem_name, info.mem_reason, "");
 }
 
 JNI(void, nativeClose)(JNIEnv *env, jclass self, jlong llm)

@@ -644,9 +644,19 @@ public final class Qnnrt {
             }
         }
 
-        /** Open the model as a language model, with a cache for one text. */
-        public synchronized QnnrtLlm llm() {
-            long llm = QnnrtLlm.nativeOpen(handle());
+        /** Open the model as a language model, in the memory of Options.memory(). */
+        public QnnrtLlm llm() {
+            return llm(memory);
+        }
+
+        /**
+         * Open the model as a language model, with a cache for one text.
+         *
+         * @param kind what its tensors and its cache live in
+         */
+        public synchronized QnnrtLlm llm(Memory kind) {
+            required("memory", kind);
+            long llm = QnnrtLlm.nativeOpen(handle(), utf8("memory", kind.word));
             try {
                 return new QnnrtLlm(this, llm);
             } catch (Throwable thrown) {
@@ -1030,7 +1040,7 @@ public final class Qnnrt {
         return text == null ? null : utf8(what, text);
     }
 
-    private static String text(byte[] utf8) {
+    static String text(byte[] utf8) {
         return new String(utf8, StandardCharsets.UTF_8);
     }
 

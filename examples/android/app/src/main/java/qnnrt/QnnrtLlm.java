@@ -9,7 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * A language model with a cache for one text, made by {@link Qnnrt.Model#llm()}.
+ * A language model with a cache for one text, made by {@link Qnnrt.Model#llm(Qnnrt.Memory)}.
  *
  * <pre>
  *   QnnrtLlm.Call call = llm.text("Once upon a time", 100, piece -> show(piece));
@@ -73,6 +73,7 @@ public final class QnnrtLlm extends QnnrtPart {
     /** Where Qnnrt.kt keeps the line in which calls wait. */
     final AtomicReference<Object> line = new AtomicReference<>();
     private final int ar, room, bos;
+    private final String[] memory;
     private final Object turn = new Object();
     private Call running;                 /* guarded by turn, as are the next two */
     private long runningLlm, stops;
@@ -80,11 +81,22 @@ public final class QnnrtLlm extends QnnrtPart {
     QnnrtLlm(Qnnrt.Model model, long llm) {
         super(model, "language model", llm);
         int[] facts = new int[4];
+        memory = Qnnrt.text(nativeMemory(llm)).split("\0", 3);
         nativeFacts(llm, facts);
         vocabulary = facts[0];
         ar = facts[1];
         room = facts[2];
         bos = facts[3];
+    }
+
+    /** Return what its tensors and its cache live in: "rpcmem", "dmabuf", "memfd" or "heap". */
+    public String memory() {
+        return memory[0];
+    }
+
+    /** Return why Memory.SHARED is plain memory here; "" if it is shared or was not asked for. */
+    public String whyNotShared() {
+        return memory[1];
     }
 
     /**
@@ -390,8 +402,9 @@ public final class QnnrtLlm extends QnnrtPart {
     }
 
     /* The functions of qnnrt_jni_llm.c. */
-    static native long nativeOpen(long model);
+    static native long nativeOpen(long model, byte[] memory);
     static native void nativeClose(long llm);
+    private static native byte[] nativeMemory(long llm);
     private static native void nativeFacts(long llm, int[] facts);
     private static native void nativeSampling(long llm, float temperature, int topK, float topP,
             long seed);

@@ -30,20 +30,48 @@ import kotlinx.coroutines.channels.ProducerScope
 import kotlinx.coroutines.channels.onFailure
 import kotlinx.coroutines.channels.trySendBlocking
 import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.currentCoroutineContext
+import kotlinx.coroutines.ensureActive
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.buffer
 import kotlinx.coroutines.flow.channelFlow
+import kotlinx.coroutines.job
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
 import kotlinx.coroutines.withContext
 
-/** Open a model, as its constructor does, and throw what it throws. The caller closes it. */
+/**
+ * Open a model on one backend, as its constructor does, and throw what it throws. The caller closes
+ * it.
+ */
 suspend fun openModel(folder: String, backend: String?): Qnnrt.Model =
-    made { Qnnrt.Model(folder, backend) }
+    openModel(folder, Qnnrt.Options().backend(backend))
+
+/**
+ * Open a model with options, as its constructor does, and throw what it throws. The caller closes
+ * it. Cancellation ends the opening before its next file.
+ *
+ * @param options are used until this returns; their progress() is set
+ * @param progress is called on a thread of Dispatchers.IO
+ */
+suspend fun openModel(
+    folder: String?,
+    options: Qnnrt.Options,
+    progress: Qnnrt.Progress? = null,
+): Qnnrt.Model {
+    val job = currentCoroutineContext().job
+    options.progress { done, count, file ->
+        job.isActive && progress?.file(done, count, file) != false
+    }
+    return made { Qnnrt.Model(folder, options) }
+}
 
 /** Open it as a language model, see [Qnnrt.Model.llm]. The caller closes it before the model. */
 suspend fun Qnnrt.Model.openLlm(): QnnrtLlm = made { llm() }
+
+/** The same in memory of a kind. */
+suspend fun Qnnrt.Model.openLlm(memory: Qnnrt.Memory): QnnrtLlm = made { llm(memory) }
 
 /** Prepare a pipeline, see [Qnnrt.Model.prepare]. The caller closes it before the model. */
 suspend fun Qnnrt.Model.openRun(pipeline: String? = null): Qnnrt.Run = made { prepare(pipeline) }
@@ -139,6 +167,7 @@ private suspend fun <T : AutoCloseable> made(open: () -> T): T {
         return withContext(Dispatchers.IO) { open().also { made = it } }
     } catch (thrown: Throwable) {
         withContext(NonCancellable + Dispatchers.IO) { made?.close() }
+        currentCoroutineContext().ensureActive()
         throw thrown
     }
 }
