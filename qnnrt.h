@@ -1182,7 +1182,7 @@ typedef struct qnnrt_mem_desc {
 } qnnrt_mem_desc;
 
 /* Create the memory of a plan. Without no_zero, all of it is set to zero bytes (a caller's block
-   too); then every input that has memory gets the code of real zero, in the order of entries and
+   too); then every input that has memory is set to real zero, in the order of entries and
    slots.
    desc     options; NULL for the defaults
    Returns  QNNRT_OK; QNNRT_E_ARG (a caller's block or descriptor that is too small or misaligned:
@@ -1366,7 +1366,7 @@ QNNRT_API qnnrt_result qnnrt_exec_steps(qnnrt_run *run, size_t first, size_t cou
             saturated, NaN becomes the q of real zero. Integer types: the value, rounded half to
             even and saturated, NaN becomes 0; bool8: 0 for 0, else 1 (also for NaN). 16-bit floats:
             rounded half to even. 4- and 8-bit floats are refused: their layout is not fixed
-   int32    integer types: the value, saturated. Quantized types: the code itself. Float types are
+   int32    integer types: the value, saturated. Quantized types: what is stored. Float types are
             refused
 
    An input with qnnrt_slot.has_range takes no value out of its range, as it would be stored.
@@ -1602,7 +1602,7 @@ QNNRT_API qnnrt_result qnnrt_check_version(uint32_t version, size_t structs);
 #define QNNRT__LOOP_LONG
 #endif
 
-/* 1 if loops may write codes by the floating-point unit. Wider temporaries (x87) or re-ordered sums
+/* 1 if loops may quantize by the floating-point unit. Wider temporaries (x87) or re-ordered sums
    would round twice or not at all. */
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
     (defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 1)
@@ -3139,7 +3139,7 @@ static int qnnrt__float_is_plain(void)
 
 /* =====================================================================================
    ENCODINGS                                                                  >>encoding
-   Checks whether an encoding is right for a type and a shape, and which codes it has.
+   Checks whether an encoding is right for a type and a shape, and its range of stored integers.
    Needs: >>dtype >>float     Knows nothing of: how elements are stored, backends, files
    ===================================================================================== */
 
@@ -3192,7 +3192,7 @@ static const char *qnnrt__encoding_check(const qnnrt_tensor_info *tensor)
     return "unknown encoding";
 }
 
-/* Find the range of codes of `used` bits; that of uint64 is cut to INT64_MAX. */
+/* Find the range of stored integers of `used` bits; that of uint64 is cut to INT64_MAX. */
 static void qnnrt__encoding_range(qnnrt__dtype_kind kind, uint32_t used, int64_t *min, int64_t *max)
 {
     const int is_signed = kind == QNNRT__DTYPE_INT || kind == QNNRT__DTYPE_SFIXED;
@@ -3237,13 +3237,13 @@ static const char *qnnrt__encoding_warn(const qnnrt_tensor_info *tensor)
    Needs: >>dtype >>float >>encoding     Knows nothing of: shapes
    ===================================================================================== */
 
-/* Each element stands for an exact value: a float, an integer, (code + offset) * scale, or 0 or 1
-   of bool8. Another type stores the nearest value that it has, ties to even. What does not fit is
+/* Each element stands for an exact value: a float, an integer, (integer + offset) * scale, or 0 or
+   1 of bool8. Another type stores the nearest value that it has, ties to even. What does not fit is
    counted:
 
      out of range   The end of the range is stored. A value that rounding brings to the end fits.
                     Floats have infinities, unless they shall be finite.
-     NaN            Floats keep it, and it fits. Integers store 0, codes that of real zero, bool8 1.
+     NaN            Floats keep it, and it fits. Else 0 is stored, or real zero; in bool8 it is 1.
      bool8          0 for 0, else 1; values from 0 to 1 fit.
 
    Elements are little-endian, as the host is. Stored bytes may have any alignment. */
@@ -3256,11 +3256,11 @@ typedef struct qnnrt__form {
     uint32_t bits;      /* size of an element                                                 */
     uint64_t mask;      /* the used bits                                                      */
     uint64_t sign;      /* the top used bit, 0 when unsigned                                  */
-    int64_t  min, max;  /* range of a code; max of uint64 is cut to INT64_MAX                 */
+    int64_t  min, max;  /* stored integers; max of uint64 is cut to INT64_MAX                 */
     uint64_t total;     /* elements in the tensor                                             */
     int      plain;     /* the unit rounds to nearest and keeps denormals                     */
     int      finite;    /* a finite value does not become an infinity; in float16 nothing does */
-    int      coded;     /* it stands for (code + offset) * scale */
+    int      coded;     /* it stands for (integer + offset) * scale */
     /* set by qnnrt__quant_scale() */
     float    scale;     /* 1 for integer types, whose offset is 0                             */
     int32_t  offset;
@@ -3282,7 +3282,7 @@ static void qnnrt__value_form(qnnrt__form *form, const qnnrt__dtype_info *info, 
 }
 
 /* Return an element as two's complement in 64 bits. Storage wider than the used bits is read by its
-   low bits, so that sign-extended and zero-padded codes mean the same. */
+   low bits, so that sign-extended and zero-padded integers mean the same. */
 static uint64_t qnnrt__value_load(const unsigned char *src, const qnnrt__form *form, size_t index)
 {
     uint64_t raw = 0;
@@ -3387,7 +3387,7 @@ static uint64_t qnnrt__value_divide(uint64_t mant, int exp, uint64_t by)
                      : qnnrt__float_shift_even(whole << 1 | 1u, (uint32_t)(1 - exp));
 }
 
-/* Return the integer or the code that stores a value; *lost grows by 1 if it does not fit. */
+/* Return the integer that stores a value; *lost grows by 1 if it does not fit. */
 static uint64_t qnnrt__value_code(const qnnrt__value *value, const qnnrt__form *form,
                                   uint64_t *lost)
 {
@@ -3581,8 +3581,8 @@ QNNRT__LOOP static uint32_t qnnrt__loop_write_bf16(const unsigned char *QNNRT__R
     return finite ? qnnrt__loop_bf16(src, dst, n, 1) : qnnrt__loop_bf16(src, dst, n, 0);
 }
 
-/* Read codes. With the top bit flipped a signed code is unsigned, and larger by that bit; it is the
-   fraction of a float from 2^23 on. The difference is exact, and not -0. */
+/* Read quantized values. With the top bit flipped a signed one is unsigned, and larger by that bit;
+   it is the fraction of a float from 2^23 on. The difference is exact, and not -0. */
 #define QNNRT__LOOP_READ(name, type)                                                               \
     QNNRT__LOOP_LONG static void name(const qnnrt__form *form,                                     \
                                       const unsigned char *QNNRT__RESTRICT src,                    \
@@ -3633,7 +3633,7 @@ static float qnnrt__loop_end(int64_t code, float scale)
     return end;
 }
 
-/* Write codes. A NaN is not within the range, and the end of int32 is not a float. */
+/* Quantize. A NaN is not within the range, and the end of int32 is not a float. */
 #define QNNRT__LOOP_WRITE(name, type)                                                              \
     QNNRT__LOOP static uint32_t name(const qnnrt__form *form,                                      \
                                      const unsigned char *QNNRT__RESTRICT src,                     \
@@ -3678,7 +3678,7 @@ static uint64_t qnnrt__loop_each(const qnnrt__form *from, const unsigned char *s
     return lost;
 }
 
-/* Write codes by the unit, and again what it leaves at a wrong end: NaNs, and 2^31 as int32. */
+/* Quantize by the unit, and again what it leaves at a wrong end: NaNs, and 2^31 as int32. */
 static uint64_t qnnrt__loop_codes(const qnnrt__form *from, const unsigned char *src,
                                   const qnnrt__form *to, unsigned char *dst, size_t n)
 {
@@ -3729,12 +3729,12 @@ static uint64_t qnnrt__loop_run(const qnnrt__form *from, const unsigned char *sr
 
 /* =====================================================================================
    QUANTIZATION                                                                  >>quant
-   Converts between stored elements and float or int32: real = (code + offset) * scale.
+   Converts between stored elements and float or int32: real = (integer + offset) * scale.
    Needs: >>size >>err >>dtype >>float >>encoding >>value >>loop
    Knows nothing of: backends, files
    ===================================================================================== */
 
-/* Describe the elements of a tensor. codes: they are integers, the codes of a fixed-point type.
+/* Describe the elements of a tensor. codes: they are the stored integers of a fixed-point type.
    Else that needs an encoding that this room converts. On failure *why is one phrase. */
 static qnnrt_result qnnrt__quant_open(const qnnrt_tensor_info *tensor, int codes,
                                       qnnrt__form *form, const char **why)
@@ -10858,7 +10858,7 @@ static unsigned char *qnnrt__area_address(const qnnrt_mem *mem, size_t entry, si
                : NULL;
 }
 
-/* Set all inputs that have memory to the code of real zero; the memory has zero bytes. */
+/* Set all inputs that have memory to real zero; the memory has zero bytes. */
 static void qnnrt__area_zero(qnnrt_mem *mem)
 {
     size_t e, s;

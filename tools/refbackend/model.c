@@ -171,7 +171,7 @@ int ref_model_datum(ref_model *model, const void *data, uint64_t bytes, uint64_t
     datum->bytes = bytes;
     datum->data = copy != NULL ? copy : data;
     datum->hash = hash;
-    datum->codes_are_right = 0;
+    datum->nibbles_are_right = 0;
     return model->data_count++;
 }
 
@@ -208,8 +208,8 @@ static int datum_find(const ref_model *model, const ref_value *value, const void
     return REF_NONE;
 }
 
-/* Check data of a file before a tensor reads it; the codes only once, however many tensors share
-   them. */
+/* Check data of a file before a tensor reads it; quantized values of 4 bits only once, however
+   many tensors share them. */
 static q_code stored_data(ref_datum *datum, const ref_value *value, ref_why *why)
 {
     q_code code = Q_OK;
@@ -217,9 +217,9 @@ static q_code stored_data(ref_datum *datum, const ref_value *value, ref_why *why
         return ref_refused(why, Q_CONTEXT_FROM_BINARY,
                            "tensor \"%s\" has %llu bytes, its data %llu", value->view.name,
                            (unsigned long long)value->bytes, (unsigned long long)datum->bytes);
-    if (!datum->codes_are_right && ref_value_has_codes(value)) {
-        code = ref_value_codes(value, datum->data, why);
-        datum->codes_are_right = code == Q_OK;
+    if (!datum->nibbles_are_right && ref_value_has_nibbles(value)) {
+        code = ref_value_check_nibbles(value, datum->data, why);
+        datum->nibbles_are_right = code == Q_OK;
     }
     return code;
 }
@@ -265,7 +265,7 @@ q_code ref_body_tensor(ref_body *body, const ref_made *made, ref_value **out, re
     code = ref_value_fill(made, &model->arena, value, why);
     value->datum = made->datum;
     if (code == Q_OK && made->data != NULL)
-        code = ref_value_codes(value, made->data, why);
+        code = ref_value_check_nibbles(value, made->data, why);
     if (code == Q_OK && made->data != NULL)
         code = static_data(model, value, made);
     if (code == Q_OK && made->data == NULL && value->datum != REF_NONE)
@@ -473,7 +473,7 @@ q_code ref_body_update(ref_body *body, ref_value *value, const void *data, ref_w
 {
     void *fresh = NULL, *before = value->view.data;
     ref_why reason;
-    if (ref_value_codes(value, data, why) != Q_OK)
+    if (ref_value_check_nibbles(value, data, why) != Q_OK)
         return Q_TENSOR_UPDATE;
     if (posix_memalign(&fresh, REF_ALIGN, (size_t)value->bytes) != 0)
         return ref_refused(why, Q_MEMORY, "no memory for the data of tensor \"%s\"",

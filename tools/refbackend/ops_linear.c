@@ -12,7 +12,7 @@
    function of its own with restrict: compilers make vectors of them at -O2, without reordering a
    sum. STEP products at a time cost one load and one store of the sums. BLOCK sums are added up on
    their own, which keeps the error of long sums small: 3e-7 of the largest output in float32, one
-   code of 65536 off in 0.3 % of the outputs of 16-bit activations and 8-bit weights, at 64 to 4096
+   step of 65536 off in 0.3 % of the outputs of 16-bit activations and 8-bit weights, at 64 to 4096
    terms. */
 enum { LANES = 16, STEP = 4, BLOCK = 256, FOUR = 4, EIGHT = 8 };
 
@@ -29,24 +29,24 @@ size_t ref_product_chunk(size_t count, size_t rows)
 
 /* Codes less their zero point, or the floats themselves: rows of columns elements that lie step
    apart in storage and LANES apart in values (one row: any number of columns). DECODE(decode_s8,
-   int8_t) defines decode_s8() for codes of int8_t. */
+   int8_t) defines decode_s8() for values of int8_t. */
 #define DECODE(name, type)                                                                         \
-    static void name##_lanes(const type *restrict codes, float offset, float *restrict values)     \
+    static void name##_lanes(const type *restrict quant, float offset, float *restrict values)     \
     {                                                                                              \
         for (int lane = 0; lane < LANES; ++lane)                                                   \
-            values[lane] = (float)codes[lane] + offset;                                            \
+            values[lane] = (float)quant[lane] + offset;                                            \
     }                                                                                              \
                                                                                                    \
     static void name(const void *data, uint64_t step, size_t rows, size_t columns, float offset,   \
                      float *values)                                                                \
     {                                                                                              \
-        const type *codes = (const type *)data;                                                    \
-        for (size_t r = 0; r < rows; ++r, codes += step, values += LANES) {                        \
+        const type *quant = (const type *)data;                                                    \
+        for (size_t r = 0; r < rows; ++r, quant += step, values += LANES) {                        \
             size_t c = 0;                                                                          \
             for (; c + LANES <= columns; c += LANES)                                               \
-                name##_lanes(codes + c, offset, values + c);                                       \
+                name##_lanes(quant + c, offset, values + c);                                       \
             for (; c < columns; ++c)                                                               \
-                values[c] = (float)codes[c] + offset;                                              \
+                values[c] = (float)quant[c] + offset;                                              \
         }                                                                                          \
     }
 DECODE(decode_s8, int8_t)
@@ -338,7 +338,7 @@ static int bits_of(uint32_t dtype)
     return (int)ref_type_bytes(dtype) * 8;
 }
 
-/* Return the zero point at which codes are symmetric. */
+/* Return the zero point at which quantized values are symmetric. */
 static int32_t symmetric_offset(uint32_t dtype)
 {
     return dtype == REF_U8Q ? -128 : dtype == REF_U16Q ? -32768 : 0;
@@ -493,7 +493,7 @@ static int matmul_check(const ref_node *node, ref_why *why)
         !ref_expect_type(node->out[0], "output", a->dtype, why))
         return 0;
 
-    /* The second operand may be an activation: its 8-bit codes may have any zero point. */
+    /* The second operand may be an activation: its 8-bit values may have any zero point. */
     if (!b->fixed || b->quant.form <= REF_QUANT_PER_TENSOR) {
         const ref_quant *q = &b->quant;
         if (!check_weight_type(a, b, why))

@@ -1,7 +1,8 @@
 /* ops_shape.c - operators that move elements and keep their values, for every type
 
    Concat, Split, Pack, StridedSlice and Pad requantize when encodings differ. The others copy
-   codes, so both sides must have the same encoding; the genuine libraries do not check that */
+   stored integers, so both sides must have the same encoding; the genuine libraries do not check
+   that */
 #include "ref_op.h"
 
 #include <string.h>
@@ -93,7 +94,7 @@ static int check_plain_copy(const ref_node *node, ref_why *why)
     return 1;
 }
 
-/* Check that codes can be converted to another encoding of the same type. */
+/* Check that quantized values can be converted to another encoding of the same type. */
 static int check_requantized(const ref_node *node, ref_why *why)
 {
     const uint32_t dtype = node->in[0]->dtype;
@@ -501,12 +502,12 @@ static int slice_check(const ref_node *node, ref_why *why)
            check_requantized(node, why);
 }
 
-/* Convert the codes of the input, which are already in the output's memory. */
+/* Convert the quantized values of the input, which are already in the output's memory. */
 static void requantize_in_place(const ref_tensor *to, const ref_tensor *from, float *chunk)
 {
-    ref_tensor codes = *to;
-    codes.quant = from->quant;
-    ref_move(to, 0, &codes, 0, to->count, chunk);
+    ref_tensor before = *to;
+    before.quant = from->quant;
+    ref_move(to, 0, &before, 0, to->count, chunk);
 }
 
 static int slice_run(const ref_node *node, void *scratch, ref_why *why)

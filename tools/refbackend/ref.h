@@ -236,10 +236,10 @@ int  ref_type_is_static(uint32_t type);
 q_code ref_made_from(const q_tensor *from, ref_arena *arena, ref_made *made, ref_why *why);
 /* Check and fill a tensor, except its data and id. */
 q_code ref_value_fill(const ref_made *made, ref_arena *arena, ref_value *value, ref_why *why);
-/* Return 1 if static data has scales per block, and codes of 4 bits. */
-int  ref_value_has_codes(const ref_value *value);
-/* Check these codes; data has the bytes of the value. */
-q_code ref_value_codes(const ref_value *value, const void *data, ref_why *why);
+/* Return 1 if static data has scales per block, and values of 4 bits. */
+int  ref_value_has_nibbles(const ref_value *value);
+/* Check these values; data has the bytes of the value. */
+q_code ref_value_check_nibbles(const ref_value *value, const void *data, ref_why *why);
 /* Return 1 if static data has values of less than 8 bits, which operators read extended. */
 int  ref_value_narrow(const ref_value *value);
 /* Copy static data to out as operators read it. */
@@ -292,7 +292,7 @@ typedef struct ref_body {                /* a graph without its handle */
 typedef struct ref_datum {
     uint64_t    hash, bytes;
     const void *data;
-    int         codes_are_right;         /* 1: checked, see ref_value_codes() */
+    int         nibbles_are_right;       /* 1: checked, see ref_value_check_nibbles() */
 } ref_datum;
 
 struct ref_model {

@@ -1,7 +1,7 @@
 /* ref_linear.h - what MatMul, FullyConnected and the convolutions share; defined in ops_linear.c
 
-   Weights stay in their storage. A product decodes them piece by piece into scratch, as codes less
-   their zero point, sums in float32, and multiplies each column by its scale once, at the end. */
+   Weights stay in their storage. A product decodes them piece by piece into scratch, without their
+   zero point, sums in float32, and multiplies each column by its scale once, at the end. */
 #ifndef REF_LINEAR_H
 #define REF_LINEAR_H
 

@@ -190,7 +190,7 @@ int ref_expect_same_encoding(const ref_tensor *tensor, const char *what, const r
                       tensor->name, as_what, as->name);
 }
 
-/* Offsets of 8- and 16-bit codes must be integers that float32 holds exactly. */
+/* Offsets of 8- and 16-bit values must be integers that float32 holds exactly. */
 enum { OFFSET_MOST = 1 << 24 };
 
 static int check_quant(const ref_tensor *t, const char *what, uint32_t index, ref_why *why)
@@ -508,21 +508,21 @@ static piece piece_at(const ref_tensor *t, uint64_t first, uint64_t end)
 enum { LANES = 16 };
 
 #define LOAD(name, type)                                                                           \
-    static void name##_lanes(const type *restrict codes, int32_t offset, float scale,              \
+    static void name##_lanes(const type *restrict quant, int32_t offset, float scale,              \
                              float *restrict values)                                               \
     {                                                                                              \
         for (int i = 0; i < LANES; ++i)                                                            \
-            values[i] = (float)((int32_t)codes[i] + offset) * scale;                               \
+            values[i] = (float)((int32_t)quant[i] + offset) * scale;                               \
     }                                                                                              \
                                                                                                    \
     static void name(const void *data, piece p, float *values)                                     \
     {                                                                                              \
-        const type *codes = (const type *)data + p.first;                                          \
+        const type *quant = (const type *)data + p.first;                                          \
         uint64_t i = 0;                                                                            \
         for (; i + LANES <= p.count; i += LANES)                                                   \
-            name##_lanes(codes + i, p.offset, p.scale, values + i);                                \
+            name##_lanes(quant + i, p.offset, p.scale, values + i);                                \
         for (; i < p.count; ++i)                                                                   \
-            values[i] = (float)((int32_t)codes[i] + p.offset) * p.scale;                           \
+            values[i] = (float)((int32_t)quant[i] + p.offset) * p.scale;                           \
     }
 LOAD(load_u8, uint8_t)
 LOAD(load_s8, int8_t)
@@ -578,9 +578,9 @@ void ref_f16_load(const uint16_t *halves, uint64_t count, float *values)
 
 #define LOAD_WIDE(type)                                                                            \
     do {                                                                                           \
-        const type *codes = (const type *)data + p.first;                                          \
+        const type *quant = (const type *)data + p.first;                                          \
         for (uint64_t i = 0; i < p.count; ++i)                                                     \
-            values[i] = (float)((int64_t)codes[i] + p.offset) * p.scale;                           \
+            values[i] = (float)((int64_t)quant[i] + p.offset) * p.scale;                           \
     } while (0)
 #define LOAD_PLAIN(type)                                                                           \
     do {                                                                                           \
@@ -627,10 +627,10 @@ void ref_load(const ref_tensor *tensor, uint64_t first, uint64_t count, float *v
     }
 }
 
-/* The quotient is limited to the range of codes before it becomes an integer. least and most are
+/* The quotient is limited to the range of the type before it becomes an integer. least and most are
    integers that float32 holds exactly, so limiting before rounding gives the same result as
    after. */
-static int32_t nearest_code(float quotient, float least, float most)
+static int32_t nearest_step(float quotient, float least, float most)
 {
     int32_t code;
     quotient = quotient == quotient ? quotient : 0.0f;
@@ -641,22 +641,22 @@ static int32_t nearest_code(float quotient, float least, float most)
 }
 
 #define STORE(name, type, lowest, highest)                                                         \
-    static void name##_lanes(type *restrict codes, const float *restrict values, float scale,      \
+    static void name##_lanes(type *restrict quant, const float *restrict values, float scale,      \
                              int32_t offset, float least, float most)                              \
     {                                                                                              \
         for (int i = 0; i < LANES; ++i)                                                            \
-            codes[i] = (type)(nearest_code(values[i] / scale, least, most) - offset);              \
+            quant[i] = (type)(nearest_step(values[i] / scale, least, most) - offset);              \
     }                                                                                              \
                                                                                                    \
     static void name(void *data, piece p, const float *values)                                     \
     {                                                                                              \
-        type *codes = (type *)data + p.first;                                                      \
+        type *quant = (type *)data + p.first;                                                      \
         const float least = (float)((lowest) + p.offset), most = (float)((highest) + p.offset);    \
         uint64_t i = 0;                                                                            \
         for (; i + LANES <= p.count; i += LANES)                                                   \
-            name##_lanes(codes + i, values + i, p.scale, p.offset, least, most);                   \
+            name##_lanes(quant + i, values + i, p.scale, p.offset, least, most);                   \
         for (; i < p.count; ++i)                                                                   \
-            codes[i] = (type)(nearest_code(values[i] / p.scale, least, most) - p.offset);          \
+            quant[i] = (type)(nearest_step(values[i] / p.scale, least, most) - p.offset);          \
     }
 STORE(store_u8, uint8_t, 0, UINT8_MAX)
 STORE(store_s8, int8_t, INT8_MIN, INT8_MAX)
@@ -679,18 +679,18 @@ static void store_f16(void *data, piece p, const float *values)
         halves[i] = to_half(values[i]);
 }
 
-/* Do the same in double, for 32- and 64-bit codes and integers. */
+/* Do the same in double, for 32- and 64-bit quantized values and integers. */
 static double nearest(double q)
 {
     return q < 0.0 ? -floor(0.5 - q) : floor(q + 0.5);
 }
 #define STORE_WIDE(type, lowest, highest) \
     do { \
-        type *codes = (type *)data + p.first; \
+        type *quant = (type *)data + p.first; \
         for (uint64_t i = 0; i < p.count; ++i) { \
             double q = (double)(values[i] / p.scale); \
             q = q == q ? nearest(q) - (double)p.offset : 0.0 - (double)p.offset; \
-            codes[i] = q <= (double)(lowest)  ? (lowest) : \
+            quant[i] = q <= (double)(lowest)  ? (lowest) : \
                        q >= (double)(highest) ? (highest) : \
                                                 (type)q; \
         } \

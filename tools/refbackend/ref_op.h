@@ -30,11 +30,11 @@ enum {                                   /* vendor: Qnn_DataType_t */
     REF_BOOL = 0x0508
 };
 
-/* How codes become real numbers. scales and offsets have one element (PER_TENSOR), one per index of
-   axis (PER_AXIS), or one per channel and block (BLOCKS: element e of axis block_axis belongs to
-   block e / block; index = channel * (dims[block_axis] / block) + block number). Every vendor
-   encoding is converted to one of these when the tensor is made; values of less than 8 bits are
-   sign-extended at the same time. */
+/* How stored integers become real numbers. scales and offsets have one element (PER_TENSOR), one
+   per index of axis (PER_AXIS), or one per channel and block (BLOCKS: element e of axis block_axis
+   belongs to block e / block; index = channel * (dims[block_axis] / block) + block number). Every
+   vendor encoding is converted to one of these when the tensor is made; values of less than 8 bits
+   are sign-extended at the same time. */
 typedef enum { REF_QUANT_NONE = 0, REF_QUANT_PER_TENSOR, REF_QUANT_PER_AXIS,
                REF_QUANT_BLOCKS } ref_quant_form;
 
@@ -176,7 +176,7 @@ int ref_axes_read(const ref_node *node, uint32_t *bits, ref_why *why);
 /* Return the number of elements per index of the dimensions before axis. */
 uint64_t ref_row_of(const ref_tensor *t, uint32_t axis);
 /* For operators that move elements: check that each tensor has one scale, and that both have the
-   same encoding where codes are copied. */
+   same encoding where stored integers are copied. */
 int ref_expect_per_tensor(const ref_tensor *tensor, const char *what, ref_why *why);
 int ref_expect_same_encoding(const ref_tensor *tensor, const char *what, const ref_tensor *as,
                              const char *as_what, ref_why *why);

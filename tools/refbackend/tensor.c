@@ -435,25 +435,25 @@ static q_code quant_fill(const ref_made *made, ref_arena *arena, ref_value *valu
     return code;
 }
 
-int ref_value_has_codes(const ref_value *value)
+int ref_value_has_nibbles(const ref_value *value)
 {
     const uint32_t encoding = value->encoding.encoding;
     return value->encoding.definition == 1 && value->view.dtype == REF_S8Q
         && (encoding == Q_ENC_BLOCK || encoding == Q_ENC_EXPANSION);
 }
 
-q_code ref_value_codes(const ref_value *value, const void *data, ref_why *why)
+q_code ref_value_check_nibbles(const ref_value *value, const void *data, ref_why *why)
 {
-    const signed char *codes = data;
-    if (!ref_value_has_codes(value))
+    const signed char *quant = data;
+    if (!ref_value_has_nibbles(value))
         return Q_OK;
     for (uint64_t i = 0; i < value->bytes; ++i) {
-        if (codes[i] >= -8 && codes[i] <= 7)
+        if (quant[i] >= -8 && quant[i] <= 7)
             continue;
         return ref_refused(why, Q_TENSOR_PARAM,
                            "tensor \"%s\": value %d of element %llu is outside the 4 bits of"
                            " blocks, -8 to 7; HTP takes the low 4 bits", value->view.name,
-                           (int)codes[i], (unsigned long long)i);
+                           (int)quant[i], (unsigned long long)i);
     }
     return Q_OK;
 }
