@@ -4,7 +4,6 @@ import android.app.Activity
 import android.content.ComponentCallbacks2
 import android.content.Intent
 import android.os.Bundle
-import android.system.Os
 import android.view.View
 import android.widget.ArrayAdapter
 import android.widget.Button
@@ -28,9 +27,6 @@ class MainActivity : Activity() {
 
     override fun onCreate(state: Bundle?) {
         super.onCreate(state)
-        // The DSP looks for the skel there, and then where phones have their own, as tools/phone.sh does. It is read when
-        // the backend is opened.
-        Os.setenv("ADSP_LIBRARY_PATH", "${libraries.path};$VENDOR_FOLDERS", true)
         backend = Spinner(this).apply {
             id = BACKEND
             adapter = ArrayAdapter(this@MainActivity, android.R.layout.simple_spinner_dropdown_item,
@@ -98,7 +94,6 @@ class MainActivity : Activity() {
     private companion object {
         const val BACKEND = 1
         const val PROMPT = 2
-        const val VENDOR_FOLDERS = "/vendor/dsp/cdsp;/vendor/lib/rfsa/adsp"
         const val RUNNING_CRITICAL = 15       // TRIM_MEMORY_RUNNING_CRITICAL, which newer phones no longer send
         const val MOST_SAVED = 50_000         // characters: a saved state has a limit of 1 MB for all apps' parts
     }

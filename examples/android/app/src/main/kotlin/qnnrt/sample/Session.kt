@@ -6,12 +6,15 @@ import android.content.Intent
 import android.net.Uri
 import android.os.Handler
 import android.os.Looper
+import android.system.Os
 import java.io.File
 import java.util.concurrent.Executors
 import qnnrt.Qnnrt
 import qnnrt.QnnrtCopy
+import qnnrt.QnnrtDevice
 import qnnrt.QnnrtException
 import qnnrt.QnnrtLlm
+import qnnrt.QnnrtSkels
 
 /**
  * The model and what the screen shows of it. It outlives the screen: when Android makes the activity anew, the new one
@@ -169,8 +172,21 @@ class Session(private val app: Context) {
         }
     }
 
+    /** Copy the DSP's files out of the package, once, and tell the DSP where they are: it reads that when a backend opens. */
+    private fun deliver() {
+        val own = try {
+            QnnrtSkels.install({ app.assets.open("skels/$it") }, File(app.noBackupFilesDir, "skels"),
+                QnnrtDevice.look().generation).path + ";"
+        } catch (e: QnnrtException) {
+            if (e.code != QnnrtException.NOT_FOUND) throw e
+            ""                                  // not in this package: the phone's own are tried
+        }
+        Os.setenv("ADSP_LIBRARY_PATH", own + VENDOR_FOLDERS, true)
+    }
+
     private fun open(path: String) {
         close()
+        if (path.endsWith("/libQnnHtp.so")) deliver()
         val begin = System.nanoTime()
         val fresh = Qnnrt.Model(modelFolder.path, path)
         model = fresh
@@ -233,6 +249,7 @@ class Session(private val app: Context) {
     private fun ms(nanos: Long) = "%.2f ms".format(nanos / 1e6)
 
     private companion object {
+        const val VENDOR_FOLDERS = "/vendor/dsp/cdsp;/vendor/lib/rfsa/adsp"     // as tools/phone.sh has them
         const val COPYING = "copying"
     }
 }
