@@ -277,8 +277,7 @@ static int qnnrt_convert__is_half(qnnrt_dtype dtype)
     return dtype == QNNRT_DTYPE_F16 || dtype == QNNRT_DTYPE_BF16;
 }
 
-/* Return 1 if a tensor has 8- or 16-bit codes of one scale that a ratio takes: from 2^-126 to
-   2^100. */
+/* Return 1 if a tensor has 8 or 16 bits and one scale that a ratio takes: 2^-126 to 2^100. */
 static int qnnrt_convert__has_ratio(const qnnrt_tensor_info *tensor, size_t bits)
 {
     const qnnrt_quant *quant = &tensor->quant;
