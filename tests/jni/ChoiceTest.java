@@ -13,19 +13,21 @@ import java.util.concurrent.TimeUnit;
 import qnnrt.Qnnrt;
 import qnnrt.QnnrtDevice;
 import qnnrt.QnnrtException;
+import qnnrt.QnnrtLlm;
 import qnnrt.QnnrtProcess;
 import qnnrt.QnnrtWork;
 
 /**
  * QnnrtDevice and QnnrtProcess on the desk. tests/jni/test_choice.sh runs it:
  *
- *   ChoiceTest WORK_DIR NPU_LIBRARIES
+ *   ChoiceTest WORK_DIR NPU_LIBRARIES PROMPT TEXT
  *
  * WORK_DIR holds: phone, files of a phone with an SM8650; libraries, which has libQnnRef.so;
  * wrong, the same as libQnnCpu.so; crash and hang, a libQnnCpu.so that does so when it is loaded;
  * layer, the graph y = relu(x * w + 0.5) for the reference; v73, v75, v79 and vtcm, JSON for the
  * NPU; cpu, JSON for the CPU; text, no model; memory, an empty folder. NPU_LIBRARIES (may be "") are
- * genuine, and WORK_DIR/npu is a model for them.
+ * genuine, and WORK_DIR/npu is a model for them. WORK_DIR/llm is the trained model, which writes TEXT
+ * after PROMPT.
  *
  *   ChoiceTest          (no argument): the other process
  */
@@ -347,6 +349,57 @@ public final class ChoiceTest {
         }
     }
 
+    private static void languageModel(String prompt, String text) throws Exception {
+        try (QnnrtProcess process = new QnnrtProcess(ChoiceTest::start, new File(at("memory")),
+                20000, 5000);
+                QnnrtProcess.Model model = process.open(at("llm"), at("libraries/libQnnRef.so"));
+                QnnrtProcess.Llm llm = model.llm()) {
+            StringBuilder said = new StringBuilder();
+            equal("llm_vocabulary", 256, llm.vocabulary());
+            equal("llm_answer", "most " + prompt.length() + " " + text.length(), ended(llm.generate(
+                    prompt, text.length(), piece -> said.append(piece) != null)));
+            equal("llm_text", text, said.toString());
+            said.setLength(0);
+            QnnrtLlm.Answer answer = llm.generate(prompt, 500,
+                    piece -> said.append(piece).length() < 5);
+            check("llm_stops", answer.stopped.equals("stopped") && text.startsWith(
+                    said.toString()), ended(answer) + " \"" + said + "\"");
+            List<Integer> tokens = new ArrayList<>();
+            llm.generate(new int[] {'T', 'h'}, 3, token -> tokens.add(token));
+            equal("llm_tokens", 3, tokens.size());
+            refused("llm_empty", QnnrtException.ARG, "the prompt is empty",
+                    () -> llm.generate("", 5, piece -> true));
+            refused("llm_null", QnnrtException.ARG, "null", () -> llm.generate(prompt, 5, null));
+            llm.sampling(-1, 0, 0, 0);
+            refused("llm_sampling", QnnrtException.ARG, "temperature",
+                    () -> llm.generate(prompt, 5, piece -> true));
+            llm.sampling(0, 0, 0, 0);
+            refused("llm_busy", QnnrtException.BUSY, "is being written", () -> llm.generate(prompt,
+                    5, piece -> llm.generate(prompt, 5, other -> true) != null));
+            try {
+                llm.generate(prompt, 500, piece -> {
+                    throw new IllegalStateException("enough");
+                });
+                check("llm_listener_throws", false, "threw nothing");
+            } catch (IllegalStateException thrown) {
+                equal("llm_listener_throws", "enough", thrown.getMessage());
+            }
+            refused("llm_in_use", QnnrtException.BUSY, "Llm", model::close);
+            refused("llm_killed", QnnrtException.BACKEND, "the process ended", () -> llm.generate(
+                    prompt, 64, piece -> {
+                        child.destroyForcibly();
+                        return true;
+                    }));
+            said.setLength(0);
+            llm.generate(prompt, text.length(), piece -> said.append(piece) != null);
+            equal("llm_again", text + " 1", said + " " + process.ends());
+        }
+    }
+
+    private static String ended(QnnrtLlm.Answer answer) {
+        return answer.stopped + " " + answer.promptTokens + " " + answer.tokens;
+    }
+
     /** A library that crashes or hangs is refused, and the next folder is taken. */
     private static void badLibraries() throws Exception {
         try (QnnrtProcess process = new QnnrtProcess(ChoiceTest::start, new File(at("memory")),
@@ -414,6 +467,7 @@ public final class ChoiceTest {
             part("genuine", () -> genuine(args[1]));
         }
         part("process", ChoiceTest::process);
+        part("language_model", () -> languageModel(args[2], args[3]));
         part("bad_libraries", ChoiceTest::badLibraries);
         part("left_files", ChoiceTest::leftFiles);
         System.out.println(passed + " passed, " + failed + " failed");

@@ -54,8 +54,11 @@ step crash library "$tmp/crash/libQnnCpu.so" "$tmp/crash.c"
 step hang library "$tmp/hang/libQnnCpu.so" "$tmp/hang.c"
 
 # Models: one for the reference, and metadata of others.
-mkdir "$tmp/layer" "$tmp/text" "$tmp/memory" "$tmp/npu"
+mkdir "$tmp/layer" "$tmp/text" "$tmp/memory" "$tmp/npu" "$tmp/llm"
 check layer "not made" "$build/examples/03_compose" "$build/libQnnRef.so" "$tmp/layer/layer.bin"
+check llm "not exported" "$build/examples/llm/export" "$data/llm/model" "$tmp/llm" --type w8a16 --backend_so "$build/libQnnRef.so"
+prompt='And the LORD said unto '
+text=$(sed -n "s/.*\"prompt\": \"$prompt\", \"text\": \"\([^\"]*\)\".*/\1/p" "$data/llm/expected.json")
 echo text >"$tmp/text/note.txt"
 # metadata FOLDER EXPRESSION ...: JSON without a binary
 metadata() {
@@ -84,9 +87,9 @@ else
     skip genuine "there are no libraries in $npu"
 fi
 "$home/bin/java" -Xcheck:jni -Xms32m -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.library.path="$tmp" \
-    -cp "$tmp/classes" ChoiceTest "$tmp" "$genuine" >"$tmp/java" 2>&1
+    -cp "$tmp/classes" ChoiceTest "$tmp" "$genuine" "$prompt" "$text" >"$tmp/java" 2>&1
 status=$?
-grep -v '^[0-9]* passed, [0-9]* failed$' "$tmp/java"
+grep -v -e '^[0-9]* passed, [0-9]* failed$' -e LIBNATIVE -e '^$' "$tmp/java"
 closing=$(sed -n 's/^\([0-9]* passed, [0-9]* failed\)$/\1/p' "$tmp/java" | tail -n 1)
 # shellcheck disable=SC2086  # four words
 set -- $closing

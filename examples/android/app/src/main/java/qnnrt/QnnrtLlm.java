@@ -57,7 +57,7 @@ public final class QnnrtLlm extends QnnrtPart {
         /** How often the model was recovered, see {@link Call#recover}. */
         public final int recoveries;
 
-        private Answer(String stopped, int promptTokens, int tokens, long promptNanos,
+        Answer(String stopped, int promptTokens, int tokens, long promptNanos,
                 long writeNanos, int recoveries) {
             this.stopped = stopped;
             this.promptTokens = promptTokens;

@@ -36,7 +36,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * Costs: a message to the other process for each exec(), some 100 us; its memory; and on the NPU a
  * copy of inputs and outputs, because a mapped file is not memory that the NPU sees.
  *
- * Ownership: close a Run before its Model, and both before the QnnrtProcess, whose close() ends
+ * Ownership: close a Run or Llm before its Model, and all before the QnnrtProcess, whose close() ends
  * the process. Each Run has a file in the folder of the constructor until it is closed; files that
  * a killed app left there are deleted by the next QnnrtProcess.
  *
@@ -76,7 +76,7 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
     private Wire wire;
     private int life;                         /* the number of the process, from 1 */
     private int ends;
-    private boolean closed;
+    private boolean closed, talking;
 
     /**
      * Nothing is started yet.
@@ -273,13 +273,24 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
             }
         }
 
-        /** Close the model; BUSY while a Run of it is open. A second close() does nothing. */
+        /** Open the model as a language model, with a cache for one text. */
+        public Llm llm() {
+            synchronized (QnnrtProcess.this) {
+                Llm llm = new Llm(this);
+                llm.revive();
+                ++runs;
+                return llm;
+            }
+        }
+
+        /** Close the model; BUSY while a Run or Llm of it is open. A second close() does nothing. */
         @Override
         public void close() {
             synchronized (QnnrtProcess.this) {
                 if (runs > 0) {
                     throw new QnnrtException(QnnrtException.BUSY, 0, "the model is in use by a Run "
-                            + "that is open", "Close every Run of the model first.");
+                            + "or Llm that is open", "Close every Run and Llm of the model "
+                            + "first.");
                 }
                 if (!gone) {
                     drop(born, number);
@@ -325,6 +336,187 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
                 failures += ends - before;
             }
         }
+    }
+
+    /** Takes what a language model writes. */
+    public interface Listener {
+        /** Take a piece of the text. Return whether to go on: false stops this answer. */
+        boolean piece(String text);
+    }
+
+    /** Takes the tokens that a language model writes. */
+    public interface TokenListener {
+        /** Take a token. Return whether to go on: false stops this answer. */
+        boolean token(int token);
+    }
+
+    /**
+     * A language model in the process. After the end of the process the next answer starts it again;
+     * the text so far is with the listener.
+     */
+    public final class Llm implements AutoCloseable {
+        private final Model model;
+        private int number, born, vocabulary, topK;
+        private float temperature, topP;
+        private long seed;
+        private boolean gone;
+
+        private Llm(Model model) {
+            this.model = model;
+        }
+
+        /** Return the number of tokens; 256: each token is a byte of UTF-8. */
+        public int vocabulary() {
+            return vocabulary;
+        }
+
+        /** {@link QnnrtLlm#sampling}, for the next answers; numbers that are wrong fail there. */
+        public void sampling(float temperature, int topK, float topP, long seed) {
+            synchronized (QnnrtProcess.this) {
+                this.temperature = temperature;
+                this.topK = topK;
+                this.topP = topP;
+                this.seed = seed;
+            }
+        }
+
+        /**
+         * {@link QnnrtLlm#generate(String, int, QnnrtLlm.Text)}: the thread of the call waits. Each
+         * step of the prompt and each piece may take the time of an exec(). What the listener throws
+         * stops the answer, too.
+         *
+         * @throws QnnrtException BUSY: another answer is being written in the process; as
+         *     {@link QnnrtLlm.Call#run()}; BACKEND: the process ended
+         */
+        public QnnrtLlm.Answer generate(String prompt, int most, Listener listener) {
+            Qnnrt.required("prompt", prompt);
+            return answer(prompt, null, most, listener, null);
+        }
+
+        /** {@link QnnrtLlm#generate(int[], int, QnnrtLlm.Tokens)}, likewise. */
+        public QnnrtLlm.Answer generate(int[] prompt, int most, TokenListener listener) {
+            Qnnrt.required("prompt", prompt);
+            return answer(null, prompt, most, null, listener);
+        }
+
+        private QnnrtLlm.Answer answer(String text, int[] tokens, int most, Listener pieces,
+                TokenListener numbers) {
+            int here;
+            Qnnrt.required("listener", text != null ? pieces : numbers);
+            synchronized (QnnrtProcess.this) {
+                if (gone) {
+                    throw Qnnrt.closed("language model");
+                }
+                if (talking) {
+                    throw new QnnrtException(QnnrtException.BUSY, 0, "an answer is being written "
+                            + "in the process", "Wait for its end, or let its listener stop it.");
+                }
+                revive();
+                here = life;
+                model.guarded(QnnrtWork.BEGIN, execMillis, out -> {
+                    out.writeInt(number);
+                    out.writeFloat(temperature);
+                    out.writeInt(topK);
+                    out.writeFloat(topP);
+                    out.writeLong(seed);
+                    out.writeInt(most);
+                    QnnrtWork.putText(out, text);
+                    if (text == null) {
+                        out.writeInt(tokens.length);
+                        for (int token : tokens) {
+                            out.writeInt(token);
+                        }
+                    }
+                }, in -> null);
+                talking = true;
+            }
+            try {
+                return follow(here, pieces, numbers);
+            } finally {
+                synchronized (QnnrtProcess.this) {
+                    talking = false;
+                }
+            }
+        }
+
+        /** Give the listener what is written, until the end. What it throws stops the answer. */
+        private QnnrtLlm.Answer follow(int here, Listener pieces, TokenListener numbers) {
+            boolean goOn = true;
+            RuntimeException failure = null;
+            for (;;) {
+                for (Object event : next(here, !goOn)) {
+                    if (event instanceof QnnrtLlm.Answer && failure != null) {
+                        throw failure;
+                    }
+                    if (event instanceof QnnrtLlm.Answer) {
+                        return (QnnrtLlm.Answer) event;
+                    }
+                    try {
+                        if (goOn && !event.equals("")) {
+                            goOn = event instanceof Integer ? numbers.token((Integer) event)
+                                    : pieces.piece((String) event);
+                        }
+                    } catch (RuntimeException thrown) {
+                        failure = thrown;
+                        goOn = false;
+                    }
+                }
+            }
+        }
+
+        /** Wait for what happens next; other calls have their turn in between. */
+        private List<Object> next(int here, boolean stop) {
+            synchronized (QnnrtProcess.this) {
+                if (here != life || wire == null) {
+                    throw new QnnrtException(QnnrtException.BACKEND, 0, "the process ended while "
+                            + "the answer was written", "Call again to start it again.");
+                }
+                List<Object> events = model.guarded(QnnrtWork.NEXT, execMillis,
+                        out -> out.writeBoolean(stop), QnnrtProcess::events);
+                model.failures = 0;
+                return events;
+            }
+        }
+
+        @Override
+        public void close() {
+            synchronized (QnnrtProcess.this) {
+                if (!gone) {
+                    gone = true;
+                    drop(born, number);
+                    --model.runs;
+                }
+            }
+        }
+
+        private void revive() {
+            model.revive();
+            if (born == life) {
+                return;
+            }
+            number = model.guarded(QnnrtWork.LLM, openMillis, out -> out.writeInt(model.number),
+                    in -> {
+                        int made = in.readInt();
+                        vocabulary = in.readInt();
+                        return made;
+                    });
+            born = life;
+        }
+    }
+
+    private static List<Object> events(DataInputStream in) throws IOException {
+        List<Object> events = new ArrayList<>();
+        for (int kind = in.readByte(); kind != 0; kind = in.readByte()) {
+            if (kind == 1) {
+                events.add(QnnrtWork.getText(in));
+            } else if (kind == 2) {
+                events.add(in.readInt());
+            } else {
+                events.add(new QnnrtLlm.Answer(QnnrtWork.getText(in), in.readInt(), in.readInt(),
+                        in.readLong(), in.readLong(), in.readInt()));
+            }
+        }
+        return events;
     }
 
     /** A tensor that a pipeline reads or writes. */

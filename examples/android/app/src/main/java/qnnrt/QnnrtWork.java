@@ -10,9 +10,12 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 
 /**
  * The half of {@link QnnrtProcess} that works: it answers requests in the process that a library
@@ -27,10 +30,12 @@ import java.util.Map;
  * Threads: any; one request is answered at a time, and others wait.
  */
 public final class QnnrtWork implements AutoCloseable {
-    static final int LIBRARY = 1, FOLDER = 2, OPEN = 3, PREPARE = 4, BIND = 5, EXEC = 6, CLOSE = 7;
+    static final int LIBRARY = 1, FOLDER = 2, OPEN = 3, PREPARE = 4, BIND = 5, EXEC = 6, CLOSE = 7,
+            LLM = 8, BEGIN = 9, NEXT = 10;
 
     private final Map<Integer, AutoCloseable> objects = new HashMap<>();
     private int next = 1;
+    private Talk talk;
 
     /** What writes a request or an answer. */
     interface Body {
@@ -120,6 +125,17 @@ public final class QnnrtWork implements AutoCloseable {
             case EXEC:
                 ((Qnnrt.Run) object(in.readInt())).exec();
                 break;
+            case LLM:
+                QnnrtLlm llm = ((Qnnrt.Model) object(in.readInt())).llm();
+                out.writeInt(keep(llm));
+                out.writeInt(llm.vocabulary);
+                break;
+            case BEGIN:
+                talk = new Talk((QnnrtLlm) object(in.readInt()), in);
+                break;
+            case NEXT:
+                talk.next(in.readBoolean(), out);
+                break;
             case CLOSE:
                 close(in.readInt());
                 break;
@@ -186,6 +202,72 @@ public final class QnnrtWork implements AutoCloseable {
         part.limit(offset + bytes);
         part.position(offset);
         return part.slice().order(ByteOrder.nativeOrder());
+    }
+
+    /** An answer that is being written, by a thread of its own. */
+    private static final class Talk {
+        /** What happened since it was asked: a piece, a token, a step of the prompt (""), the
+         *  answer or an exception at the end. */
+        private final BlockingQueue<Object> events = new LinkedBlockingQueue<>();
+        private final QnnrtLlm.Call call;
+
+        Talk(QnnrtLlm llm, DataInputStream in) throws IOException {
+            llm.sampling(in.readFloat(), in.readInt(), in.readFloat(), in.readLong());
+            int most = in.readInt();
+            String text = getText(in);
+            int[] tokens = new int[text == null ? in.readInt() : 0];
+            for (int i = 0; i < tokens.length; ++i) {
+                tokens[i] = in.readInt();
+            }
+            call = (text != null ? llm.text(text, most, events::add)
+                    : llm.tokens(tokens, most, events::add))
+                    .progress((done, count) -> events.add(""));
+            new Thread(() -> {
+                try {
+                    events.add(call.run());
+                } catch (Throwable thrown) {
+                    events.add(thrown);
+                }
+            }, "qnnrt answer").start();
+        }
+
+        /** Wait for an event, and tell all that are there. */
+        void next(boolean stop, DataOutputStream out) throws IOException {
+            if (stop) {
+                call.stop();
+            }
+            List<Object> all = new ArrayList<>();
+            try {
+                all.add(events.take());
+            } catch (InterruptedException thrown) {
+                throw new IOException("the thread was interrupted", thrown);
+            }
+            events.drainTo(all);
+            Object last = all.get(all.size() - 1);
+            if (last instanceof QnnrtException) {
+                throw (QnnrtException) last;
+            }
+            if (last instanceof Throwable) {
+                throw new IOException(last.toString());
+            }
+            for (Object event : all) {
+                out.writeByte(event instanceof String ? 1 : event instanceof Integer ? 2 : 3);
+                if (event instanceof String) {
+                    putText(out, (String) event);
+                } else if (event instanceof Integer) {
+                    out.writeInt((Integer) event);
+                } else {
+                    QnnrtLlm.Answer answer = (QnnrtLlm.Answer) event;
+                    putText(out, answer.stopped);
+                    out.writeInt(answer.promptTokens);
+                    out.writeInt(answer.tokens);
+                    out.writeLong(answer.promptNanos);
+                    out.writeLong(answer.writeNanos);
+                    out.writeInt(answer.recoveries);
+                }
+            }
+            out.writeByte(0);
+        }
     }
 
     private int keep(AutoCloseable object) {
