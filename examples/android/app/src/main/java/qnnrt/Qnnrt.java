@@ -49,8 +49,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  *
  * Threads: any thread may open models and use them, and two Runs or QnnrtLlms may be used at the same
  * time; calls into the vendor's library wait for each other. One Run or QnnrtLlm serves one thread at a
- * time: a second thread gets a QnnrtException with BUSY. Only QnnrtLlm.stop() may be called from any
- * thread.
+ * time: a second thread gets a QnnrtException with BUSY. Only QnnrtLlm.stop(), and stop() of its
+ * calls, may be called from any thread.
  *
  * Misuse is an exception and does not end the process. Two things are beyond this: a mapped file
  * that is cut short while its buffer is bound, and memory that the caller unmaps by force.
@@ -668,7 +668,7 @@ public final class Qnnrt {
         /**
          * Create everything on the backend again, after a restart of the DSP (a QnnrtException with
          * isRestart()). Runs, bound buffers and what they hold stay: execute again what failed. No
-         * other thread may be in a call of a Run or an Llm of this model: it throws BUSY then.
+         * other thread may be in a call of a Run or a QnnrtLlm of this model: it throws BUSY then.
          */
         public void recover() {
             recover(0);
