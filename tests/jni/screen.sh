@@ -70,6 +70,7 @@ mv "$work"/lib/android-all-instrumented*.jar "$work/instrumented/" 2>/dev/null
 
 # shellcheck disable=SC2046  # one word for each file
 step java javac -nowarn -Xlint:-options --release 8 -cp "$android" -d "$work/classes" "$app"/java/qnnrt/*.java $(find "$work/stand_ins" -name '*.java')
+step instrumented javac -nowarn -Xlint:-options --release 8 -cp "$android:$work/classes" -d "$work/classes" "$tests/jni/device/RefTest.java"
 # kotlin NAME FILE ...
 kotlin() {
     name=$1
@@ -82,6 +83,7 @@ kotlin test_compiles "$tests/jni/screen/ScreenTest.kt"
 step jni ${CC:-cc} -std=c99 -O1 -fPIC -shared -fvisibility=hidden -I"$top" -I"$top/tools" -I"$home/include" -I"$home/include/linux" \
     -o "$work/libraries/libqnnrt_jni.so" "$app"/cpp/qnnrt_jni*.c -ldl -pthread
 cp "$ref" "$work/libraries/"
+cp "$ref" "$work/libraries/libQnnHtp.so"        # the first that the screen offers
 step layer "$build/examples/03_compose" "$ref" "$work/layer/layer.bin"
 step llm "$build/examples/llm/export" "$data/llm/model" "$work/llm" --type w8a16 --shards 4 --backend_so "$ref"
 

@@ -28,6 +28,7 @@ android {
         targetSdk = 36
         versionCode = 1
         versionName = "1.0"
+        testInstrumentationRunner = "qnnrt.sample.RefTest"
         ndk {
             // A phone; and the emulator of a desk, where libQnnRef.so is the only backend. No 32 bits: no library has them.
             abiFilters += listOf("arm64-v8a", "x86_64")
@@ -59,6 +60,12 @@ android {
             proguardFiles(getDefaultProguardFile("proguard-android-optimize.txt"), "../consumer-rules.pro")
             signingConfig = signingConfigs.findByName("release")
         }
+    }
+
+    // The test for an emulator: `make llm` writes the model that becomes its assets.
+    sourceSets.getByName("androidTest") {
+        java.srcDir("../../../tests/jni/device")
+        assets.srcDir("../../../build/llm-run/ref")
     }
 
     buildFeatures {

@@ -4,6 +4,7 @@ import android.content.ContentProvider
 import android.content.ContentValues
 import android.content.Context
 import android.content.Intent
+import android.content.res.AssetFileDescriptor
 import android.database.Cursor
 import android.database.MatrixCursor
 import android.net.Uri
@@ -17,6 +18,7 @@ import android.widget.Button
 import android.widget.EditText
 import android.widget.TextView
 import java.io.File
+import java.io.FileNotFoundException
 import java.io.InputStream
 import java.util.concurrent.CountDownLatch
 import org.junit.Assert.assertEquals
@@ -30,6 +32,7 @@ import org.robolectric.Shadows
 import org.robolectric.android.controller.ActivityController
 import org.robolectric.annotation.Config
 import qnnrt.sample.MainActivity
+import qnnrt.sample.RefTest
 
 /** The files of the folder that a test chooses, as the system's file picker shows them. */
 class Files : ContentProvider() {
@@ -95,17 +98,35 @@ class ScreenTest {
         if (state == null) screen.setup() else screen.create(state).start().restoreInstanceState(state).resume().visible()
     }
 
+    private fun folders() = app.noBackupFilesDir.list()!!.filter { it.startsWith("model") }.toString()
+
     /** What the app keeps of models: the files of the folder that was copied last, and nothing beside it. */
     private fun kept(): String {
-        assertEquals("[model]", app.noBackupFilesDir.list()!!.filter { it.startsWith("model") }.toString())
+        assertEquals("[model]", folders())
         return File(app.noBackupFilesDir, "model").list()!!.sorted().joinToString()
     }
 
     private fun prompt(text: String) = all().filterIsInstance<EditText>().first().setText(text)
 
-    /** Let a file of the layer's folder come slowly: the half of it, and the rest when the latch opens. */
+    /** A folder with JSON in it, which is copied, because JSON is read by its name. */
+    private fun named(name: String): String {
+        val folder = File(app.cacheDir, name)
+        File(property(name)).copyRecursively(folder, overwrite = true)
+        File(folder, "notes.json").writeText("{}")
+        return folder.path
+    }
+
+    /** The same without JSON, which is opened by descriptors. */
+    private fun bare(name: String): File {
+        val folder = File(app.cacheDir, "bare $name")
+        File(property(name)).copyRecursively(folder)
+        folder.listFiles()!!.filter { it.extension != "bin" }.forEach { it.delete() }
+        return folder
+    }
+
+    /** Choose the layer's folder, and let its file come slowly: 45 percent of it, and the rest when the latch opens. */
     private fun slow(latch: CountDownLatch) {
-        val file = File(property("layer"), "layer.bin")
+        val file = File(named("layer"), "layer.bin")
         val content = file.readBytes()
         var done = 0
         val stream = object : InputStream() {
@@ -113,13 +134,15 @@ class ScreenTest {
             override fun read(into: ByteArray, from: Int, most: Int): Int {
                 if (done == content.size) return -1
                 if (done > 0) latch.await()
-                val count = if (done > 0) content.size - done else content.size / 2
+                val count = if (done > 0) content.size - done else content.size * 45 / 100
                 content.copyInto(into, from, done, done + count)
                 done += count
                 return count
             }
         }
         Shadows.shadowOf(app.contentResolver).registerInputStream(DocumentsContract.buildDocumentUriUsingTree(tree, file.path), stream)
+        choose(file.parent!!)
+        wait("copying 4")                       // 44 or 45 percent: notes.json is small
     }
 
     private fun choose(folder: String) {
@@ -153,7 +176,7 @@ class ScreenTest {
         press("Run")
         wait("output y: float32[1,2]")
         assertTrue(texts(), texts().contains("layer: "))
-        assertEquals("layer.bin", kept())
+        assertEquals("[]", folders())
         screen.destroy()
     }
 
@@ -186,25 +209,22 @@ class ScreenTest {
         val latch = CountDownLatch(1)
         start()
         slow(latch)
-        choose(property("layer"))
-        wait("copying 50 %")
         screen.recreate()
-        wait("copying 50 %")
+        wait("copying 4")
         latch.countDown()
         wait("not a language model")
-        assertEquals("layer.bin", kept())
+        wait("copied, because notes.json is read by its name; opened in")
+        assertEquals("layer.bin, notes.json", kept())
         screen.destroy()
     }
 
     @Test fun a_cancelled_copy_leaves_the_old_model() {
         val latch = CountDownLatch(1)
         start()
-        choose(property("llm"))
+        choose(named("llm"))
         wait("a language model of 256 tokens")
         val before = kept()
         slow(latch)
-        choose(property("layer"))
-        wait("copying 50 %")
         press("Stop")
         latch.countDown()
         wait("cancelled")
@@ -238,7 +258,7 @@ class ScreenTest {
         File(app.noBackupFilesDir, "model.part/a.bin").writeText("half")
         start()
         wait("the copy of primary:Download/chat did not end")
-        assertEquals("[]", app.noBackupFilesDir.list()!!.filter { it.startsWith("model") }.toString())
+        assertEquals("[]", folders())
         screen.destroy()
     }
 
@@ -255,24 +275,78 @@ class ScreenTest {
 
     @Test fun what_cannot_be_copied_is_said_and_the_app_goes_on() {
         start()
-        choose(property("layer"))
+        choose(named("layer"))
         wait("not a language model")
         Files.denied = true
-        choose(property("llm"))
+        choose(named("llm"))
         wait("may not be read: no permission")
         wait("Choose the folder again.")
         Files.denied = false
         Files.size = { it.length() + 1 }
-        choose(property("llm"))
+        choose(named("llm"))
         wait("bytes expected")
         Files.size = { 1L shl 60 }
-        choose(property("llm"))
+        choose(named("llm"))
         wait("bytes left")
         wait("MB of storage")
-        assertEquals("layer.bin", kept())
+        assertEquals("layer.bin, notes.json", kept())
         Files.size = { null }
-        choose(property("llm"))
+        choose(named("llm"))
         wait("a language model of 256 tokens")
         screen.destroy()
+    }
+
+    @Test fun a_folder_is_opened_by_descriptors_again_and_again() {
+        start()
+        choose(named("layer"))
+        wait("not a language model")
+        choose(bare("llm").path)
+        wait("a language model of 256 tokens")
+        for (i in 0 until 500) if (folders() != "[]") Thread.sleep(10)      // the copy before it goes at last
+        assertEquals("[]", folders())
+        screen.pause().stop().destroy()
+        start(Bundle())
+        prompt(property("prompt"))
+        press("Run")
+        wait("ended by: full")
+        assertTrue(texts(), texts().contains(property("prompt") + property("text")))
+        Files.denied = true
+        screen.get().onTrimMemory(ComponentCallbacks2.TRIM_MEMORY_BACKGROUND)
+        wait("closed, because")
+        press("Run")
+        wait("may not be read: no permission")
+        screen.destroy()
+    }
+
+    @Test fun a_folder_that_lacks_a_shard_is_refused() {
+        val half = bare("llm")
+        val missing = File(half, "forward_2.bin")
+        missing.delete()
+        start()
+        choose(half.path)
+        wait("the folder has no ${missing.name}")
+        wait("Put the missing file there.")
+        screen.destroy()
+    }
+
+    /** What RefTest.java does in an emulator; a folder stands for the assets of the test. */
+    @Test fun instrumented_parts_run_on_the_desk() {
+        app.applicationInfo.nativeLibraryDir = property("libraries")
+        val parts = RefTest.Parts(app, object : RefTest.Assets {
+            override fun list(folder: String) = File(property("llm")).list()
+            override fun open(name: String) = if (name == "text") (property("prompt") + property("text")).byteInputStream() else file(name).inputStream()
+            override fun openFd(name: String): AssetFileDescriptor {
+                if (name == "text") throw FileNotFoundException("This file can not be opened as a file descriptor; it is probably compressed")
+                return AssetFileDescriptor(ParcelFileDescriptor.open(file(name), ParcelFileDescriptor.MODE_READ_ONLY), 0, file(name).length())
+            }
+            private fun file(name: String) = File(property("llm"), File(name).name)
+        })
+        for (i in parts.names.indices) {
+            try {
+                parts.parts[i].run()
+            } catch (e: Throwable) {
+                throw AssertionError(parts.names[i], e)
+            }
+        }
     }
 }

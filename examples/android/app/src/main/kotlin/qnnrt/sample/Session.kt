@@ -65,16 +65,23 @@ class Session(private val app: Context) {
         this.output = output
     }
 
-    /** Take the model of a folder that was chosen, and open it on a library. */
-    fun choose(tree: Uri, path: String) = work {
+    /** Open the model of a folder that was chosen: by descriptors where that works, else in a copy. */
+    fun choose(tree: Uri, path: String) = work { born ->
         keep(tree)
-        copy(tree, it)
-        open(path)
+        try {
+            open(path, tree, born)
+            settings.edit().putString(TREE, tree.toString()).commit()
+            modelFolder.deleteRecursively()     // an older copy
+        } catch (e: NotHere) {
+            copy(tree, born)
+            open(path, null, born)
+            say("copied, because ${e.message}; $opened")
+        }
     }
 
     /** Open the model if it is not open on this library, and let it write, or execute it. */
     fun run(path: String, text: String) = work { born ->
-        if (model == null || path != library) open(path)
+        if (model == null || path != library) open(path, settings.getString(TREE, null)?.let(Uri::parse), born)
         try {
             use(text, born)
         } catch (e: QnnrtException) {
@@ -166,6 +173,7 @@ class Session(private val app: Context) {
                 born == stops
             }
             close()                             // a file must not change while a model maps it
+            settings.edit().remove(TREE).commit()
             QnnrtCopy.settle(modelFolder)
         } finally {
             settings.edit().remove(COPYING).apply()
@@ -184,11 +192,17 @@ class Session(private val app: Context) {
         Os.setenv("ADSP_LIBRARY_PATH", own + VENDOR_FOLDERS, true)
     }
 
-    private fun open(path: String) {
+    /** Open the folder that was chosen, or the copy of it. */
+    private fun open(path: String, tree: Uri?, born: Int) {
         close()
         if (path.endsWith("/libQnnHtp.so")) deliver()
         val begin = System.nanoTime()
-        val fresh = Qnnrt.Model(modelFolder.path, path)
+        val options = Qnnrt.Options().backend(path).progress { done, count, file ->
+            if (file.isNotEmpty()) say("opening $file, ${done + 1} of $count")
+            born == stops
+        }
+        val fresh = if (tree == null) Qnnrt.Model(modelFolder.path, options)
+            else Folder(resolver, tree).opened(options) { Qnnrt.Model(null, it) }
         model = fresh
         library = path
         val notice = try {
@@ -251,5 +265,6 @@ class Session(private val app: Context) {
     private companion object {
         const val VENDOR_FOLDERS = "/vendor/dsp/cdsp;/vendor/lib/rfsa/adsp"     // as tools/phone.sh has them
         const val COPYING = "copying"
+        const val TREE = "tree"
     }
 }
