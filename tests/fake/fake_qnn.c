@@ -1535,10 +1535,11 @@ static qerr profile_get_sub_events(uint64_t event, const uint64_t **events, uint
     *count = 0;
     if (event >= ENDLESS && event <= ENDLESS + BUSH_DEPTH) {
         const uint64_t depth = event - ENDLESS;
+        const int same = events_are("endless");
         for (int i = 0; i < BUSH_WIDTH; ++i)
-            ids[depth][i] = events_are("endless") ? event : event + 1;
+            ids[depth][i] = same ? event : event + 1;
         *events = ids[depth];
-        *count = events_are("endless") ? 1 : depth < BUSH_DEPTH ? BUSH_WIDTH : 0;
+        *count = same ? 1 : depth < BUSH_DEPTH ? BUSH_WIDTH : 0;
         return 0;
     }
     for (const struct object *o = live; o != NULL; o = o->next)

@@ -27,7 +27,7 @@ SLOW       := impl.o llm.o test_plan test_quant test_json test_llm_sample
 OPT_TEST    = $(if $(filter $(SLOW),$(@F)),-Og,-O0)
 OPT_CXX     = $(if $(filter impl.o llm.o,$(@F)),-O0,$(OPT_TEST))
 OPT_ASAN    = $(if $(filter test_plan test_quant test_json test_llm_sample,$(@F)),-O1,-O0)
-OPT_C99     = $(if $(filter ops llm_exact llm_plain,$(@F)),-O2,$(if $(filter test_json test_llm_sample,$(@F)),-Og,-O0))
+OPT_C99     = $(if $(filter ops llm_exact llm_plain,$(@F)),-O2,$(if $(filter test_plan test_json test_llm_sample,$(@F)),-Og,-O0))
 
 # The configuration of a target, which is build/<config>/<file> or build/<config>/<folder>/<file>.
 config      = $(firstword $(subst /, ,$(patsubst $(B)/%,%,$@)))
@@ -35,7 +35,8 @@ config      = $(firstword $(subst /, ,$(patsubst $(B)/%,%,$@)))
 # libQnnRef.so, the reference backend: build/libQnnRef.so, and one for each configuration that needs its own.
 REF_DIRS   := $(B) $(addprefix $(B)/,check asan m32 aarch64 fuzz tsan)
 REF_FLAGS  := -ffp-contract=off -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden
-REF_OPT     = $(if $(filter check asan,$(config)),-O1)
+# Products of matrices take most of the time of language models in tests.
+REF_OPT     = $(if $(filter check,$(config)),$(if $(filter ops_linear.o,$(@F)),-O2,-O1),$(if $(filter asan,$(config)),-O1))
 # What computes for long; the rest is called once for a graph or a call.
 REF_HOT    := $(REF_OPS) shape tensor execute
 REF_BUILD   = $(or $(CC_$(config)),$(CC) -std=c99 $(if $(filter $(REF_HOT:%=%.o),$(@F)),$(OPT),$(OPT_LIGHT)) $(CPPFLAGS) $(CFLAGS)) $(REF_OPT)
