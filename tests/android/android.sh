@@ -174,7 +174,7 @@ if there cmake; then
     if [ -f "$jdk/include/jni.h" ]; then
         rm -rf "$work/app" && mkdir -p "$work/app/android"
         words='int __android_log_write(int level, const char *tag, const char *text)'
-        echo "enum { ANDROID_LOG_INFO = 4, ANDROID_LOG_WARN, ANDROID_LOG_ERROR }; $words;" >"$work/app/android/log.h"
+        echo "enum { ANDROID_LOG_VERBOSE = 2, ANDROID_LOG_DEBUG, ANDROID_LOG_INFO, ANDROID_LOG_WARN, ANDROID_LOG_ERROR }; $words;" >"$work/app/android/log.h"
         echo "$words; $words { return level + *tag + *text; }" >"$work/app/log.c"
         # shellcheck disable=SC2086  # several words
         step app_log $cc -fPIC -shared -Wl,-soname,liblog.so -o "$work/app/liblog.so" "$work/app/log.c"

@@ -27,7 +27,7 @@ case $(uname -m) in x86_64) abi=x86_64 ;; *) abi=arm64-v8a ;; esac
 # liblog is one function here.
 mkdir -p "$tmp/log/android"
 words='int __android_log_write(int level, const char *tag, const char *text)'
-echo "enum { ANDROID_LOG_INFO = 4, ANDROID_LOG_WARN, ANDROID_LOG_ERROR }; $words;" >"$tmp/log/android/log.h"
+echo "enum { ANDROID_LOG_VERBOSE = 2, ANDROID_LOG_DEBUG, ANDROID_LOG_INFO, ANDROID_LOG_WARN, ANDROID_LOG_ERROR }; $words;" >"$tmp/log/android/log.h"
 echo "$words; $words { return level + *tag + *text; }" >"$tmp/log/log.c"
 # shellcheck disable=SC2086  # cc is several words
 check liblog "it does not compile" $cc -fPIC -shared -o "$tmp/log/liblog.so" "$tmp/log/log.c"
