@@ -1,7 +1,8 @@
 #!/bin/sh
 # Run a model on an Android phone, compare its outputs, and write one transcript that can be sent. See --help.
 #
-# The script needs adb, a POSIX shell and the tools of a desk (awk, sed, od, cmp); on the phone it uses toybox.
+# The script needs adb, a POSIX shell and the tools of a desk (awk, sed, od, cmp), as Linux and macOS have them; on the
+# phone it uses toybox.
 # Everything that comes from the user or from the phone is quoted: q() quotes words for the phone's shell.
 set -u
 LC_ALL=C
@@ -13,7 +14,7 @@ Run a model on an Android phone with a Snapdragon, and write a transcript.
 
   tools/phone.sh DIR --libs FOLDER [options]
       tools/phone.sh model_dir --libs libs/arm64-v8a
-      tools/phone.sh model_dir --libs "$SDK/lib/aarch64-android" --libs "$SDK/lib/hexagon-v75/unsigned"
+      tools/phone.sh model_dir --libs "$SDK"
       tools/phone.sh model_dir --backend_so libQnnRef.so          without an NPU and without Qualcomm's libraries
 
 DIR holds context binaries (*.bin), their JSON if there is any, NAME.raw for inputs, and NAME.expected.raw for
@@ -23,7 +24,9 @@ and removes what it pushed. The transcript has no serial number, no user name an
 
 Options; a value is the next word:
 
-  --libs FOLDER          Qualcomm's libraries for Android; repeat it for the folder of the skels
+  --libs FOLDER          Qualcomm's libraries for Android, the SDK's folder (lib/aarch64-android, lib/hexagon-vXX) or
+                         that of an unpacked AAR; repeat it for the folder of the skels. Of several generations, the
+                         phone gets its own; all of them, if its chip is a Snapdragon that no table knows
   --serial S             the phone, as adb devices lists it (default: the only one, or ANDROID_SERIAL)
   --tools FOLDER         qnnrt-run and qnnrt-llm for Android arm64 (default: build/android/arm64-v8a, build/android)
   --backend_so NAME      the backend (default: libQnnHtp.so)
@@ -39,7 +42,8 @@ Options; a value is the next word:
   --timeout SECONDS      most time for one program on the phone (default: 600); adb itself gets a minute more
   --output_dir FOLDER    keep the outputs there
   --keep                 leave the files on the phone
-  --checker FILE         qnnrt-run of this computer, which checks the libraries (default: build/qnnrt-run)
+  --checker FILE         qnnrt-run of this computer, which checks the libraries before they are pushed (default:
+                         build/qnnrt-run; if there is none, qnnrt-run checks them on the phone)
   --transcript FILE      (default: qnnrt-phone.txt)
   --keys                 list the unproven things that a transcript ticks off
   --help
@@ -293,7 +297,7 @@ absolute() { CDPATH='' cd -- "$1" 2>/dev/null && pwd; }
 
 model='' serial=${ANDROID_SERIAL-} tools='' backend=libQnnHtp.so arch='' expected='' prompt='' tokens='' max_gen=64
 inferences=20 compose='' proves='' limit=600 output_dir='' keep='' checker=$top/build/qnnrt-run
-transcript=qnnrt-phone.txt prompted='' pushed='' turn=0 job='' dog='' result='' cure='' private='' said_differs=''
+transcript=qnnrt-phone.txt prompted='' pushed='' checker_given='' misfit='' misfit_hint='' turn=0 job='' dog='' result='' cure='' private='' said_differs=''
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/qnnrt-phone.XXXXXX") || exit $DESK
 trap 'rm -rf "$tmp"' EXIT
 mkdir "$tmp/stage"
@@ -307,11 +311,12 @@ number() {
     if [ "$1" -lt "$3" ]; then wrong "$2 needs at least $3, not $1"; fi
 }
 
-# stage FOLDER: its libraries, unless an earlier folder has the name
+# stage FOLDER: its libraries, also in the folders of an SDK or an AAR, unless an earlier folder has the name
 stage() {
     folder=$(absolute "$1")
     if [ -z "$folder" ]; then wrong "--libs: no folder \"$1\"" "Check the name of the folder."; fi
-    for file in "$folder"/lib*.so "$folder"/lib*.so.*; do
+    for file in "$folder"/lib*.so "$folder"/lib*.so.* "$folder"/jni/arm64-v8a/lib*.so \
+        "$folder"/lib/aarch64-android/lib*.so "$folder"/lib/hexagon-v*/unsigned/lib*.so; do
         if [ -e "$file" ] && [ ! -e "$tmp/stage/${file##*/}" ]; then ln -s "$file" "$tmp/stage/"; fi
     done
     hide "$folder" LIBS
@@ -351,7 +356,7 @@ while [ $# -gt 0 ]; do
     --proves) proves=$value ;;
     --timeout) number "$value" "$option" 1; limit=$value ;;
     --output_dir) output_dir=$value ;;
-    --checker) checker=$value ;;
+    --checker) checker=$value checker_given=1 ;;
     --transcript) transcript=$value ;;
     esac
 done
@@ -416,9 +421,87 @@ if [ -z "$npu" ] && [ ! -e "$tmp/stage/$backend" ]; then ln -s "$tools/$backend"
 if [ ! -f "$tmp/stage/$backend" ]; then
     die $LIBS "$backend is in no folder of the libraries" "Name the folder that holds it with --libs."
 fi
-if [ -n "$npu" ] && [ ! -x "$checker" ]; then
-    die $DESK "qnnrt-run of this computer is missing: it checks the libraries" "Run make, or name the program with --checker."
+if [ ! -x "$checker" ]; then
+    if [ -n "$checker_given" ]; then die $DESK "cannot execute --checker" "Run make, or leave the option out."; fi
+    checker=''
 fi
+
+# ---- programs on the phone ---------------------------------------------------------------------------------------
+
+folders="LD_LIBRARY_PATH=$remote ADSP_LIBRARY_PATH=$(q "$remote;/vendor/dsp/cdsp;/vendor/lib/rfsa/adsp")"
+
+# program TITLE COMMAND: run a program in $remote; status, $tmp/said, took (seconds); all of it in the transcript. The
+# limit is kept here: toybox's timeout returns other statuses than others up to 0.8.1, and 127 at random in 0.8.9.
+program() {
+    say "$1"
+    section "$1"
+    note "  $ $2"
+    begin=$(date +%s)
+    phone "$stop
+cd $remote && $folders sh -c 'echo \$\$ >pid; exec \"\$@\"' sh $2" "$1" $limit
+    took=$(($(date +%s) - begin))
+    lines_of "$tmp/said"
+    note "  status $status, $took s"
+}
+
+# Return what the last program says has failed, and its hint.
+first_error() { sed -n 's/^qnnrt-run: //p; s/^qnnrt-llm: //p' "$tmp/said" | grep -v '^log ' | head -n 1; }
+first_hint() { sed -n 's/^hint: //p' "$tmp/said" | head -n 1; }
+
+# Describe the failure of the last program: why and remedy.
+explain_failure() {
+    remedy=
+    if [ "$status" -eq 124 ]; then
+        why="it did not end within $limit s"
+        remedy="Restart the phone, because the DSP may hang, or allow more time with --timeout."
+    elif grep -q 'CANNOT LINK EXECUTABLE' "$tmp/said"; then
+        why=$(grep 'CANNOT LINK EXECUTABLE' "$tmp/said" | head -n 1)
+        remedy="Build the tools for API level $sdk or lower: API=$sdk sh examples/android/build-ndk.sh."
+    elif [ "$status" -eq 126 ]; then
+        why="no permission to execute it: $(tail -n 1 "$tmp/said")"
+        remedy="Use a phone whose /data/local/tmp allows programs to run; a managed work phone may forbid it."
+    elif [ "$status" -gt 128 ]; then
+        why="it was ended by signal $((status - 128))"
+        remedy="Send the transcript: its last lines tell what was going on."
+    else
+        why=$(first_error)
+        remedy=$(first_hint)
+        if [ -z "$why" ]; then why="status $status: $(tail -n 1 "$tmp/said")"; fi
+    fi
+    if [ -z "$remedy" ]; then remedy="Run build/qnnrt-run explain with the code in this message, or send the transcript."; fi
+}
+
+# Add what the phone's log says about the DSP.
+add_logcat() {
+    phone "logcat -d -t 2000 2>/dev/null | grep -iE 'qnn|fastrpc|adsprpc|cdsprpc' | tail -n 60" "reading the log" 60
+    section "logcat"
+    lines_of "$tmp/said" 60
+}
+
+# Make the folder on the phone, without what an earlier run left there.
+make_folder() {
+    section "pushed to $remote"
+    phone "$stop
+rm -rf $remote && mkdir -p $remote/model $remote/in" "making a folder"
+    if [ "$status" -ne 0 ]; then
+        section "mkdir"
+        lines_of "$tmp/said" 20
+        die $TRANSFER "no permission to write $remote on the phone: $(tail -n 1 "$tmp/said")" \
+            "Remove $remote with adb shell, as the user who made it, and run the same command again."
+    fi
+    pushed=1
+}
+
+# Does qnnrt-run start on the phone?
+start_tool() {
+    tick start failed ''
+    program "starting qnnrt-run" "./qnnrt-run --version"
+    if [ "$status" -ne 0 ]; then
+        explain_failure
+        die $PROGRAM "qnnrt-run does not start on the phone: $why" "$remedy"
+    fi
+    tick start ok "$(tail -n 1 "$tmp/said"), API level $sdk"
+}
 
 # ---- the phone: which one, and what it is ----------------------------------------------------------------------
 
@@ -476,7 +559,7 @@ echo "free_kb=$(df -k /data/local/tmp 2>/dev/null | tail -n 1 | sed "s/  */ /g" 
 echo "cdsprpc=$(ls /vendor/lib64/libcdsprpc.so /system/vendor/lib64/libcdsprpc.so 2>/dev/null | head -n 1)"' "asking for facts"
 section "phone"
 lines_of "$tmp/said"
-maker='' product='' android='' sdk='' abi='' soc='' soc_id='' page='' page_kb='' free_kb=''
+maker='' product='' soc_maker='' android='' sdk='' abi='' soc='' soc_id='' page='' page_kb='' free_kb=''
 while IFS= read -r line; do
     value=${line#*=}
     case $line in
@@ -485,6 +568,7 @@ while IFS= read -r line; do
     ro.build.version.release=*) android=$value ;;
     ro.build.version.sdk=*) sdk=$value ;;
     ro.product.cpu.abi=*) abi=$value ;;
+    ro.soc.manufacturer=*) soc_maker=$value ;;
     ro.soc.model=*) soc=$value ;;
     soc_id=*) soc_id=$value ;;
     page_size=*) page=$value ;;
@@ -500,39 +584,65 @@ say "$maker $product, Android $android, chip ${soc:-?} (${soc_id:-?}), pages of 
 if [ "$abi" != arm64-v8a ]; then
     die $PHONE "the phone's ABI is \"$abi\", and the tools are built for arm64-v8a" "Use a phone with a 64-bit Snapdragon; emulators have no NPU."
 fi
-# qnnrt-run has the table of chips: by soc_id, or else by a name that ro.soc.model begins with.
+# qnnrt-run has the table of chips: by soc_id, or else by a name that ro.soc.model begins with. Without one for this
+# computer that of the phone is asked.
+if [ -n "$checker" ]; then
+    "$checker" run --soc_model help >"$tmp/table" 2>/dev/null
+else
+    make_folder
+    push "$tools/qnnrt-run" qnnrt-run "$(size_of "$tools/qnnrt-run")"
+    phone "cd $remote && chmod 755 qnnrt-run" "making qnnrt-run executable"
+    start_tool
+    phone "cd $remote && ./qnnrt-run run --soc_model help 2>/dev/null" "reading the table of chips"
+    cp "$tmp/said" "$tmp/table"
+fi
 chip='' known=''
-"$checker" run --soc_model help 2>"$tmp/raw" | SOC="$soc" ID="$soc_id" awk -F '  +' '
+SOC="$soc" ID="$soc_id" awk -F '  +' '
     $5 ~ /^v[0-9]+$/ {
         count = split($6, ids, " ")
         for (i = 1; i <= count; ++i) if (ids[i] == ENVIRON["ID"]) by_id = $3 " " substr($5, 2)
         if (index(ENVIRON["SOC"], $3) == 1 && by_name == "") by_name = $3 " " substr($5, 2)
     }
-    END { print by_id != "" ? by_id : by_name }' >"$tmp/chip"
+    END { print (by_id != "" ? by_id : by_name) }' "$tmp/table" >"$tmp/chip"
 read -r chip known <"$tmp/chip"
-if [ -n "$npu" ] && [ -z "$arch" ]; then
-    if [ -z "$chip" ]; then
-        die $PHONE "the chip \"$soc\" (soc_id \"$soc_id\") is not in the table of this script" \
-            "Add --dsp_arch XX with the generation of its NPU, such as 75; a chip that is not a Snapdragon has none."
-    fi
+# A Snapdragon that is newer than the table gets the skels of all generations: its library knows which one it wants.
+if [ -n "$npu" ] && [ -z "$arch$chip" ] && [ "$soc_maker" = QTI ]; then
+    for file in "$tmp"/stage/libQnnHtpV*Skel.so; do
+        file=${file##*/libQnnHtpV} file=${file%Skel.so}
+        case $file in *[!0-9]* | '') ;; *) arch="$arch $file" ;; esac
+    done
+    arch=${arch# }
+elif [ -z "$arch" ]; then
     arch=$known
 fi
+if [ -n "$npu" ] && [ -z "$arch" ]; then
+    die $PHONE "the chip \"$soc\" (soc_id \"$soc_id\") is not in the table of this script" \
+        "Add --dsp_arch XX with the generation of its NPU, such as 75; a chip that is not a Snapdragon has none."
+fi
+if [ -z "$npu" ]; then arch=''; fi
 note "chip=${chip:-unknown}" "dsp_arch=${arch:-none}"
 
 # ---- the libraries -----------------------------------------------------------------------------------------------
 
-if [ -n "$npu" ]; then
+# What doctor is asked, on this computer and on the phone
+asked="--no_load --platform android"
+case $arch in '' | *' '*) ;; *) asked="$asked --dsp_arch $arch" ;; esac
+case $page in 4096 | 16384 | 65536) asked="$asked --page_size $page" ;; esac
+
+# The first fault that doctor has found, and its hint
+first_fault() { sed -n 's/^  fault    //p; s/^qnnrt-run: //p' "$tmp/said" | head -n 1; }
+fault_hint() { awk '/^  fault    |^qnnrt-run: / { seen = 1 } seen && sub(/^ *hint: /, "") { print; exit }' "$tmp/said"; }
+
+if [ -n "$npu" ] && [ -n "$checker" ]; then
     say "checking the libraries for NPU generation $arch"
     section "libraries"
-    set -- "$model" --no_load --platform android --dsp_arch "$arch"
-    case $page in 4096 | 16384 | 65536) set -- "$@" --page_size "$page" ;; esac
-    (cd "$tmp/stage" && "$checker" doctor . "$@") >"$tmp/said" 2>&1 </dev/null
+    # shellcheck disable=SC2086  # several words
+    (cd "$tmp/stage" && "$checker" doctor . "$model" $asked) >"$tmp/said" 2>&1 </dev/null
     status=$?
     lines_of "$tmp/said"
     case $status in 0 | 3) ;; *)           # 3: warnings alone
-        first=$(sed -n 's/^  fault    //p; s/^qnnrt-run: //p' "$tmp/said" | head -n 1)
-        hint=$(awk '/^  fault    |^qnnrt-run: / { seen = 1 } seen && sub(/^ *hint: /, "") { print; exit }' "$tmp/said")
-        die $LIBS "the libraries do not fit: $first" "${hint:-Run build/qnnrt-run doctor on their folder.}" ;;
+        hint=$(fault_hint)
+        die $LIBS "the libraries do not fit: $(first_fault)" "${hint:-Run build/qnnrt-run doctor on their folder.}" ;;
     esac
 fi
 
@@ -541,11 +651,11 @@ fi
 # Two lists of lines "NAME<tab>FILE": what is pushed, in this order.
 : >"$tmp/files"
 add() { printf '%s\t%s\n' "$2" "$1" >>"$tmp/files"; }
-add "$tools/qnnrt-run" qnnrt-run
+if [ -n "$checker" ]; then add "$tools/qnnrt-run" qnnrt-run; fi
 llm=''
 if [ -f "$tools/qnnrt-llm" ]; then llm=1; add "$tools/qnnrt-llm" qnnrt-llm; fi
 add "$tmp/stage/$backend" "$backend"
-for name in libQnnSystem.so ${arch:+"libQnnHtpV${arch}Stub.so" "libQnnHtpV${arch}Skel.so"}; do
+for name in libQnnSystem.so $(for xx in $arch; do echo "libQnnHtpV${xx}Stub.so" "libQnnHtpV${xx}Skel.so"; done); do
     if [ -n "$npu" ] && [ -f "$tmp/stage/$name" ]; then add "$tmp/stage/$name" "$name"; fi
 done
 if [ -n "$compose" ]; then
@@ -609,82 +719,23 @@ case $free_kb in
 esac
 
 say "pushing $((total / 1048576)) MB"
-section "pushed to $remote"
-phone "$stop
-rm -rf $remote && mkdir -p $remote/model $remote/in" "making a folder"
-if [ "$status" -ne 0 ]; then
-    section "mkdir"
-    lines_of "$tmp/said" 20
-    die $TRANSFER "no permission to write $remote on the phone: $(tail -n 1 "$tmp/said")" \
-        "Remove $remote with adb shell, as the user who made it, and run the same command again."
-fi
-pushed=1
+if [ -z "$pushed" ]; then make_folder; fi
 begin=$(date +%s)
 while IFS='	' read -r bytes name file <&3; do push "$file" "$name" "$bytes"; done 3<"$tmp/sized"
 note "  $total bytes in $(($(date +%s) - begin)) s"
 phone "cd $remote && chmod 755 qnnrt-run${llm:+ qnnrt-llm}${compose:+ 03_compose}" "making programs executable"
+if [ -n "$checker" ]; then
+    start_tool
+elif [ -n "$npu" ]; then
+    # Here doctor ends nothing: what it finds explains a model that does not run.
+    program "checking the libraries on the phone" "./qnnrt-run doctor . model $asked"
+    case $status in 0 | 3 | 124) ;; *) misfit=$(first_fault) misfit_hint=$(fault_hint) ;; esac
+fi
 
 # ---- run --------------------------------------------------------------------------------------------------------
 
-folders="LD_LIBRARY_PATH=$remote ADSP_LIBRARY_PATH=$(q "$remote;/vendor/dsp/cdsp;/vendor/lib/rfsa/adsp")"
 libraries="--backend_so $(q "./$backend")"
 if [ -z "$npu" ]; then libraries="$libraries --system_so $(q "./$backend")"; fi
-
-# program TITLE COMMAND: run a program in $remote; status, $tmp/said, took (seconds); all of it in the transcript. The
-# limit is kept here: toybox's timeout returns other statuses than others up to 0.8.1, and 127 at random in 0.8.9.
-program() {
-    say "$1"
-    section "$1"
-    note "  $ $2"
-    begin=$(date +%s)
-    phone "$stop
-cd $remote && $folders sh -c 'echo \$\$ >pid; exec \"\$@\"' sh $2" "$1" $limit
-    took=$(($(date +%s) - begin))
-    lines_of "$tmp/said"
-    note "  status $status, $took s"
-}
-
-# Return what the last program says has failed, and its hint.
-first_error() { sed -n 's/^qnnrt-run: //p; s/^qnnrt-llm: //p' "$tmp/said" | grep -v '^log ' | head -n 1; }
-first_hint() { sed -n 's/^hint: //p' "$tmp/said" | head -n 1; }
-
-# Describe the failure of the last program: why and remedy.
-explain_failure() {
-    remedy=
-    if [ "$status" -eq 124 ]; then
-        why="it did not end within $limit s"
-        remedy="Restart the phone, because the DSP may hang, or allow more time with --timeout."
-    elif grep -q 'CANNOT LINK EXECUTABLE' "$tmp/said"; then
-        why=$(grep 'CANNOT LINK EXECUTABLE' "$tmp/said" | head -n 1)
-        remedy="Build the tools for API level $sdk or lower: API=$sdk sh examples/android/build-ndk.sh."
-    elif [ "$status" -eq 126 ]; then
-        why="no permission to execute it: $(tail -n 1 "$tmp/said")"
-        remedy="Use a phone whose /data/local/tmp allows programs to run; a managed work phone may forbid it."
-    elif [ "$status" -gt 128 ]; then
-        why="it was ended by signal $((status - 128))"
-        remedy="Send the transcript: its last lines tell what was going on."
-    else
-        why=$(first_error)
-        remedy=$(first_hint)
-        if [ -z "$why" ]; then why="status $status: $(tail -n 1 "$tmp/said")"; fi
-    fi
-    if [ -z "$remedy" ]; then remedy="Run build/qnnrt-run explain with the code in this message, or send the transcript."; fi
-}
-
-# Add what the phone's log says about the DSP.
-add_logcat() {
-    phone "logcat -d -t 2000 2>/dev/null | grep -iE 'qnn|fastrpc|adsprpc|cdsprpc' | tail -n 60" "reading the log" 60
-    section "logcat"
-    lines_of "$tmp/said" 60
-}
-
-tick start failed ''
-program "starting qnnrt-run" "./qnnrt-run --version"
-if [ "$status" -ne 0 ]; then
-    explain_failure
-    die $PROGRAM "qnnrt-run does not start on the phone: $why" "$remedy"
-fi
-tick start ok "$(tail -n 1 "$tmp/said"), API level $sdk"
 
 run="./qnnrt-run run model $libraries --log_level warn$(cat "$tmp/inputs")"
 program "running the model" "$run --output_dir out"
@@ -703,6 +754,9 @@ if [ "$status" -ne 0 ]; then
         fi
     fi
     add_logcat
+    if [ -n "$misfit" ]; then
+        die $LIBS "the libraries do not fit: $misfit; the model does not run on the phone: $first" "${misfit_hint:-$cure_first}"
+    fi
     die $PROGRAM "the model does not run on the phone: $first" "$cure_first"
 fi
 if [ -n "$npu" ]; then
@@ -805,6 +859,50 @@ say "outputs equal to the expected files: $equal, different: $unequal"
 
 exec_times() { sed -n 's/^  time .*exec min \(.*\) over.*/\1/p' "$tmp/said" | tr '\n' ';' | sed 's/;$//; s/;/; /g'; }
 
+# look WHEN: heat and battery of the phone, in the transcript and in heat. What Android does not say is left out.
+look() {
+    # shellcheck disable=SC2016  # the phone's shell expands it
+    phone 'dumpsys battery 2>/dev/null; dumpsys thermalservice 2>/dev/null
+for z in /sys/class/thermal/thermal_zone*; do echo "zone $(cat "$z/type" 2>/dev/null) $(cat "$z/temp" 2>/dev/null)"; done
+echo "saver $(settings get global low_power 2>/dev/null)"' "reading heat and battery $1" 60
+    heat=$(awk '
+        function hottest(name, value) {
+            if (value ~ /^[0-9]+[.]?[0-9]*$/ && value > 0 && value < 150 && value + 0 > hot[name] + 0) hot[name] = value
+        }
+        # The first of each alone: vendors add logs of events.
+        /^  level: [0-9]+$/ && level == "" { level = $2 }
+        /^  scale: [0-9]+$/ && scale == "" { scale = $2 }
+        /^  temperature: [0-9]+$/ && battery == "" { battery = $2 / 10 }
+        /^  [A-Za-z]+ powered: true$/ { powered = powered ", " $1 " power" }
+        /^Thermal Status: [0-9]$/ { status = $3 }
+        # Those before this line are old ones.
+        /^Current temperatures from HAL:$/ { now = 1; next }
+        /^[^ \t]/ { now = 0 }
+        now && match($0, /mValue=[^,]*, mType=[0-9]+/) {
+            split(substr($0, RSTART, RLENGTH), part, /[=,]/)
+            type = part[4]
+            name = type == 0 ? "CPU" : type == 1 ? "GPU" : type == 3 ? "skin" : type == 9 ? "NPU" : ""
+            if (name != "") { hottest(name, part[2]); hal = 1 }
+        }
+        # In thousandths; vendors name the zones.
+        /^zone / && NF == 3 && $3 ~ /^[0-9]+$/ {
+            name = $2 ~ /nsp|cdsp|npu/ ? "NPU" : !hal && $2 ~ /^cpu/ ? "CPU" : !hal && $2 ~ /skin/ ? "skin" : ""
+            if (name != "") hottest(name, $3 / 1000)
+        }
+        $1 == "saver" && $2 == 1 { saver = ", battery saver" }
+        END {
+            count = split("none light moderate severe critical emergency shutdown", word, " ")
+            line = "throttling " (status == "" || status >= count ? "unknown" : word[status + 1])
+            count = split("CPU GPU NPU skin", word, " ")
+            for (i = 1; i <= count; ++i) if (word[i] in hot) line = line sprintf(", %s %.1f C", word[i], hot[word[i]])
+            if (battery != "") line = line sprintf(", battery %.1f C", battery)
+            if (level != "") line = line sprintf(", charge %d %%", scale > 0 ? level * 100 / scale : level)
+            print line powered saver
+        }' "$tmp/said")
+    note "  $1: $heat"
+    case $heat in 'throttling none'* | 'throttling unknown'*) ;; *) say "the phone is hot $1: its times are those of slower clocks" ;; esac
+}
+
 # again KEY TITLE OPTIONS: run once more, with outputs, which must be the same as before
 again() {
     program "$2" "$run $3 --output_dir again"
@@ -824,10 +922,21 @@ again() {
 if [ "$inferences" -gt 0 ]; then
     phone "cd $remote && $folders ./qnnrt-run run --help" "reading the help"
     cp "$tmp/said" "$tmp/help"
+    section "heat"
+    look "before timing"
+    cool=$heat
     program "timing $inferences inferences" "$run --num_inferences $inferences"
-    plain=$(exec_times)
-    if [ "$status" -eq 0 ] && [ -n "$npu" ]; then tick time ok "loading $loaded; execution $plain"; fi
+    plain=$(exec_times) timed=$status
     program "timing with the power preset burst" "$run --num_inferences $inferences --perf_profile burst"
+    cp "$tmp/said" "$tmp/burst"
+    burst=$status
+    section "heat"
+    look "after timing"
+    cp "$tmp/burst" "$tmp/said"
+    status=$burst
+    if [ "$timed" -eq 0 ] && [ -n "$npu" ]; then
+        tick time ok "loading $loaded; execution $plain; before: $cool; after: $heat"
+    fi
     if [ -n "$npu" ]; then
         if [ "$status" -ne 0 ]; then
             explain_failure
@@ -883,7 +992,7 @@ if [ -n "$llm" ]; then
                 die $PROGRAM "the language model writes no text on the phone: $why" "$remedy"
             fi
         elif [ ! -f "$expected/text.expected.txt" ]; then
-            if [ -n "$npu" ]; then tick text ok "$(wc -c <"$tmp/text") bytes, not compared: no text.expected.txt was given"; fi
+            if [ -n "$npu" ]; then tick text ok "$(size_of "$tmp/text") bytes, not compared: no text.expected.txt was given"; fi
         elif [ "$(cat "$tmp/text")" = "$(cat "$expected/text.expected.txt")" ]; then
             note "  the text equals text.expected.txt"
             if [ -n "$npu" ]; then tick text ok "the text equals text.expected.txt"; fi

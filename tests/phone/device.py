@@ -29,7 +29,7 @@ import subprocess
 import sys
 import threading
 
-FOLDERS = ("/data/local/tmp", "/sys/devices", "/vendor/lib64")
+FOLDERS = ("/data/local/tmp", "/sys/devices", "/sys/class/thermal", "/vendor/lib64")
 MOST = 256 * 1024                    # bytes of one message
 TOKEN, VERSION = 1, 0x01000001       # of AUTH; from this version on checksums are not looked at
 STDIN, STDOUT, STDERR, EXIT, CLOSE_STDIN = range(5)

@@ -6,6 +6,9 @@
 # BUILD_DIR (default build) holds qnnrt-run, qnnrt-llm, libQnnRef.so, examples/03_compose and examples/llm/export.
 # The phones run these in place of what is pushed; one phone runs what is pushed, programs for arm64, under qemu. With
 # QNNRT_PHONE_TRANSCRIPT=FILE its transcript is copied there. A check that passes prints nothing.
+#
+# QNNRT_PHONE_SHELL=FILE runs the script, and programs of QNNRT_PHONE_USERLAND=FOLDER come before those of this computer:
+# with Apple's bash 3.2.57 and the programs of FreeBSD (github.com/chimera-linux/chimerautils) it runs as on a Mac.
 suite=test_phone
 . "$(dirname "$0")/../harness/tool.sh"
 unset ANDROID_SERIAL QNNREF_FAULTS
@@ -24,8 +27,9 @@ if ! command -v python3 >/dev/null 2>&1; then
     exit
 fi
 
-shell=sh
-if command -v dash >/dev/null 2>&1; then shell=dash; fi
+shell=${QNNRT_PHONE_SHELL:-$(command -v dash || echo sh)}
+desk=${QNNRT_PHONE_USERLAND:+$QNNRT_PHONE_USERLAND:}$PATH
+phone_sh=tools/phone.sh
 r=2.51.0.260929181845
 stamp=260929181845
 secret=SERIAL-7f3a
@@ -66,7 +70,7 @@ end
 # call ARGUMENT ...: phone.sh as it is; status, $tmp/out, $tmp/err, $tmp/transcript
 call() {
     rm -f "$tmp/transcript"
-    PATH="${path:-$PATH}" "$shell" tools/phone.sh --transcript "$tmp/transcript" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    PATH="${path:-$desk}" "$shell" "$phone_sh" --transcript "$tmp/transcript" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
     status=$?
 }
 
@@ -191,6 +195,10 @@ program() {
     echo 'cat "$PHONE/page_size"' | program getconf
     echo 'cat "$PHONE/kernel"' | program uname
 }
+program dumpsys <<'end'
+cat "$PHONE/$1" 2>/dev/null || echo "Can't find service: $1" >&2
+end
+echo 'if [ -f "$PHONE/saver" ]; then echo 1; else echo 0; fi' | program settings
 program df <<'end'
 echo 'Filesystem 1K-blocks Used Available Use% Mounted on'
 echo "/dev/block/dm-5  117456000  1000   $(cat "$PHONE/free_kb")   1% /data"
@@ -232,9 +240,36 @@ listed() { printf '%s\t%s\n' "$@" | grep -v '^.$' >"$tmp/door/devices"; }
 fault() { echo "$1" >"$phone/fault"; }
 before() { printf '%s\n' "$1" >"$phone/before"; }
 
+# heat STATUS CPU SKIN: what the service of the phone says; the values of before are older
+heat() {
+    cat >"$phone/thermalservice" <<end
+IsStatusOverride: false
+ThermalEventListeners:
+	callbacks: 2
+	killed: false
+	broadcasts count: -1
+Thermal Status: $1
+Cached temperatures:
+	Temperature{mValue=99.0, mType=0, mName=CPU0, mStatus=0}
+HAL Ready: true
+HAL connection:
+	ThermalHAL AIDL 1  connected: yes
+Current temperatures from HAL:
+	Temperature{mValue=36.0, mType=0, mName=CPU0, mStatus=0}
+	Temperature{mValue=$2, mType=0, mName=CPU7, mStatus=0}
+	Temperature{mValue=$3, mType=3, mName=skin, mStatus=$1}
+	Temperature{mValue=-99.9, mType=1, mName=GPU, mStatus=0}
+	Temperature{mValue=NaN, mType=9, mName=nsp, mStatus=0}
+Current cooling devices from HAL:
+	CoolingDevice{mValue=0, mType=2, mName=cpu}
+Temperature static thresholds from HAL:
+	TemperatureThreshold{type=0, name=CPU0, hotThrottlingThresholds=[NaN, 95.0], coldThrottlingThresholds=[NaN]}
+end
+}
+
 # fresh: a phone in order, and no other
 fresh() {
-    rm -rf "$phone/root" "$phone/fault" "$phone/before" "$phone/calls" "$phone/env" "$phone/hangs" "$phone/over" "$phone/naps"
+    rm -rf "$phone/root" "$phone/saver" "$phone/fault" "$phone/before" "$phone/calls" "$phone/env" "$phone/hangs" "$phone/over" "$phone/naps"
     mkdir -p "$phone/root/data/local/tmp" "$phone/root/sys/devices/soc0" "$phone/root/vendor/lib64"
     listed $secret "$main"
     echo 4096 >"$phone/page_size"
@@ -242,6 +277,25 @@ fresh() {
     echo 5.15.0 >"$phone/kernel"
     echo 557 >"$phone/root/sys/devices/soc0/soc_id"
     : >"$phone/root/vendor/lib64/libcdsprpc.so"
+    # As ThermalManagerService.java and BatteryService.java of Android 14 print them; some vendors add logs to the second.
+    heat 0 40.1 33.1
+    cat >"$phone/battery" <<end
+Current Battery Service state:
+  AC powered: false
+  USB powered: true
+  Wireless powered: false
+  status: 2
+  health: 2
+  present: true
+  level: 40
+  scale: 50
+  voltage: 4156
+  temperature: 312
+  technology: Li-ion
+[EventLogBuffer]
+  level: 7
+  temperature: 999
+end
     cat >"$phone/props" <<end
 ro.product.manufacturer=Acme
 ro.product.model=Phone 8
@@ -275,6 +329,7 @@ ticks good load ok 'context binaries: 1 ('
 ticks good execute ok 'pipelines: 1, NPU generation 75'
 ticks good output ok 'equal to the expected files: 1'
 ticks good time ok 'median'
+ticks good time ok 'before: throttling none, CPU 40.1 C, skin 33.1 C, battery 31.2 C, charge 80 %, USB power; after: throttling none'
 ticks good power ok 'burst: '
 ticks good memory ok '2 of 2 tensors registered with the device'
 ticks good compose ok 'y = 30.5 0'
@@ -357,7 +412,7 @@ if [ "\$1" = devices ]; then printf '* %s\n' 'daemon not running; starting now a
 exec '$(command -v adb)' "\$@"
 end
 chmod +x "$tmp/starting/adb"
-path=$tmp/starting:$PATH
+path=$tmp/starting:$desk
 go --serial "$named"
 is blanks 0
 lacks blanks transcript '(2)._adb'
@@ -366,6 +421,87 @@ go
 is blanks_only 0
 private blanks_only
 path=''
+
+# It becomes hot in the meantime, and saves its battery. Without Android's service, kernel's zones are read.
+fresh
+mkdir "$tmp/hot"
+heat 3 81.5 43.0
+mv "$phone/thermalservice" "$tmp/hot/"
+heat 0 40.1 33.1
+: >"$phone/saver"
+# shellcheck disable=SC2016  # the program expands it
+before "case \"\$*\" in *burst*) cp '$tmp/hot/thermalservice' \"\$PHONE/\" ;; esac"
+go --num_inferences 1
+is hot 0
+ticks hot time ok 'battery saver; after: throttling severe, CPU 81.5 C, skin 43.0 C'
+says hot out 'the phone is hot after timing'
+fresh
+rm "$phone/thermalservice" "$phone/battery"
+mkdir -p "$phone/root/sys/class/thermal/thermal_zone0" "$phone/root/sys/class/thermal/thermal_zone1"
+for zone in 0:cpu-1-0-usr:45300 1:nspss-0:51000; do
+    where=$phone/root/sys/class/thermal/thermal_zone${zone%%:*} value=${zone#*:}
+    echo "${value%:*}" >"$where/type"
+    echo "${value#*:}" >"$where/temp"
+done
+go --num_inferences 1
+is zones 0
+ticks zones time ok 'before: throttling unknown, CPU 45.3 C, NPU 51.0 C; after'
+
+# The folder of the SDK, and of an AAR: stub and skel of the phone's generation are found in it.
+mkdir -p "$tmp/sdk/lib" "$tmp/aar/jni"
+ln -s "$tmp/libs" "$tmp/sdk/lib/aarch64-android"
+for xx in 75 79; do
+    mkdir -p "$tmp/sdk/lib/hexagon-v$xx/unsigned"
+    ln -s "$tmp/skels/libQnnHtpV${xx}Skel.so" "$tmp/sdk/lib/hexagon-v$xx/unsigned/"
+done
+mkdir "$tmp/aar/jni/arm64-v8a"
+ln -s "$tmp"/libs/*.so "$tmp"/skels/*.so "$tmp/aar/jni/arm64-v8a/"
+for layout in sdk aar; do
+    fresh
+    call "$model" --libs "$tmp/$layout" --tools "$tmp/tools" --checker "$build/qnnrt-run" --num_inferences 0
+    is $layout 0
+    check $layout "pushed the wrong skel" sh -c 'grep -q "push.*V75Skel" "$1" && ! grep -q "push.*V79" "$1"' - "$phone/calls"
+done
+
+# A Snapdragon that is in no table: it gets the stubs and skels of all generations.
+fresh
+echo 9999 >"$phone/root/sys/devices/soc0/soc_id"
+sed -i 's/SM8650/SM9999/' "$phone/props"
+go
+is newer_chip 0
+ticks newer_chip execute ok 'NPU generation 75 79'
+check newer_chip "not all skels" sh -c 'grep -q "push.*V75Skel" "$1" && grep -q "push.*V79Skel" "$1"' - "$phone/calls"
+
+# A computer without a qnnrt-run of its own, such as a Mac: that of the phone knows chips and checks the libraries. What it
+# finds here, of the libraries that stand for Android's, explains a failure and causes none.
+mkdir -p "$tmp/mac/tools"
+cp tools/phone.sh "$tmp/mac/tools/"
+without() { call "$model" --libs "$tmp/libs" --libs "$tmp/skels" --tools "$tmp/tools" --num_inferences 0; }
+phone_sh=$tmp/mac/tools/phone.sh
+fresh
+without
+is mac 0
+private mac
+clean mac
+ticks mac execute ok 'NPU generation 75'
+says mac_chip transcript 'chip=SM8650'
+says mac_doctor transcript './qnnrt-run doctor . model --no_load --platform android --dsp_arch 75 --page_size 4096'
+check mac_push "pushed twice, or another skel" sh -c 'test "$(grep -c "^push.*qnnrt-phone/qnnrt-run" "$1")" = 1 && ! grep -q "push.*V79" "$1"' - "$phone/calls"
+fresh
+before 'export QNNREF_FAULTS=fail=contextCreateFromBinary:1:0x138d'
+without
+is mac_refused 5
+says mac_refused err 'the libraries do not fit: libQnnHtp.so: for Linux x86-64, expected Android arm64'
+says mac_refused err '0x138d'
+hinted mac_refused 'aarch64-android'
+clean mac_refused
+fresh
+before 'exit 126'
+without
+is mac_start 7
+says mac_start err 'qnnrt-run does not start on the phone: no permission to execute it'
+clean mac_start
+phone_sh=tools/phone.sh
 
 # By the name, when soc_id cannot be read; without timeout on the phone nothing changes.
 fresh
@@ -493,7 +629,7 @@ broken no_adb 3 'adb is not installed' 'Install the platform tools'
 path=''
 broken no_tools 3 'no qnnrt-run for Android' 'build-ndk.sh' --tools "$tmp/none"
 broken tools_of_desk 3 'is not for arm64' 'build-ndk.sh' --tools "$tmp/desk_tools"
-broken no_checker 3 'qnnrt-run of this computer is missing' 'Run make' --checker "$tmp/none/qnnrt-run"
+broken no_checker 3 'cannot execute --checker' 'Run make' --checker "$tmp/none/qnnrt-run"
 
 # Which phone.
 listed
@@ -520,7 +656,7 @@ sed -i 's/arm64-v8a/x86_64/' "$phone/props"
 broken wrong_abi 4 'ABI is "x86_64"' 'Use a phone with a 64-bit Snapdragon'
 fresh
 echo 9999 >"$phone/root/sys/devices/soc0/soc_id"
-sed -i 's/SM8650/MT6989/' "$phone/props"
+sed -i 's/SM8650/MT6989/; s/=QTI/=Mediatek/' "$phone/props"
 broken unknown_chip 4 'the chip "MT6989"' 'Add --dsp_arch XX'
 fresh
 echo 660 >"$phone/root/sys/devices/soc0/soc_id"
@@ -607,7 +743,7 @@ ended left_before
 # The script itself is stopped.
 fresh
 before "$hangs"
-$shell tools/phone.sh "$model" --libs "$tmp/libs" --libs "$tmp/skels" --tools "$tmp/tools" --checker "$build/qnnrt-run" \
+PATH="$desk" "$shell" tools/phone.sh "$model" --libs "$tmp/libs" --libs "$tmp/skels" --tools "$tmp/tools" --checker "$build/qnnrt-run" \
     --transcript "$tmp/transcript" >"$tmp/out" 2>"$tmp/err" </dev/null &
 script=$!
 until [ -s "$phone/hangs" ] || ! kill -0 $script 2>/dev/null; do sleep 0.1; done
@@ -631,7 +767,7 @@ end
 chmod +x "$tmp/clock/sleep"
 # late SIGN NAME STATUS TEXT HINT [ARGUMENT ...]: time is over when the command SIGN succeeds
 late() {
-    SIGN=$1 watched=$phone path=$tmp/clock:$PATH
+    SIGN=$1 watched=$phone path=$tmp/clock:$desk
     export SIGN watched
     shift
     rm -f "$phone/naps"
