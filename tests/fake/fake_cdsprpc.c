@@ -3,8 +3,10 @@
    With -DOLD it has no rpcmem_alloc2, as in old phones. QNNRT_FAKE_CDSPRPC has rules, read at every
    call: "alloc=N" and "to_fd=N" let the next calls fail, from the Nth on, counted since
    fake_cdsprpc_begin(); "odd=1" gives addresses that are not aligned to a page. The file
-   QNNRT_FAKE_CDSPRPC_LOG receives one line per call. A free of what was not allocated aborts. */
+   QNNRT_FAKE_CDSPRPC_LOG receives one line per call. A free of what was not allocated aborts. As with
+   the phone's, any thread may call. */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +17,7 @@
 enum { MOST = 64 };
 static struct { unsigned char *map, *data; size_t bytes; int fd; } blocks[MOST];
 static int allocs, to_fds;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Forget counts, and return the number of blocks that are not free. */
 int fake_cdsprpc_begin(void);
@@ -41,7 +44,7 @@ static void say(const char *line)
     fclose(file);
 }
 
-static void *make(const char *name, int heap, uint32_t flags, size_t bytes)
+static void *make_locked(const char *name, int heap, uint32_t flags, size_t bytes)
 {
     const size_t odd = rule("odd=") != 0 ? 1 : 0, all = bytes + odd;
     char line[200];
@@ -64,6 +67,15 @@ static void *make(const char *name, int heap, uint32_t flags, size_t bytes)
     blocks[i].bytes = all;
     blocks[i].data = blocks[i].map + odd;
     return blocks[i].data;
+}
+
+static void *make(const char *name, int heap, uint32_t flags, size_t bytes)
+{
+    void *made;
+    pthread_mutex_lock(&lock);
+    made = make_locked(name, heap, flags, bytes);
+    pthread_mutex_unlock(&lock);
+    return made;
 }
 
 void *rpcmem_alloc(int heap, uint32_t flags, int bytes);
@@ -90,19 +102,26 @@ static int find(const void *data)
 int rpcmem_to_fd(void *data);
 int rpcmem_to_fd(void *data)
 {
-    const int i = find(data);
-    const int fails = rule("to_fd=") > 0 && ++to_fds >= rule("to_fd=");
+    int i, fails, fd;
+    pthread_mutex_lock(&lock);
+    i = find(data);
+    fails = rule("to_fd=") > 0 && ++to_fds >= rule("to_fd=");
     say(fails ? "rpcmem_to_fd() -> -1\n" : "rpcmem_to_fd()\n");
-    return i == MOST || fails ? -1 : blocks[i].fd;
+    fd = i == MOST || fails ? -1 : blocks[i].fd;
+    pthread_mutex_unlock(&lock);
+    return fd;
 }
 
 void rpcmem_free(void *data);
 void rpcmem_free(void *data)
 {
-    const int i = find(data);
+    int i;
+    pthread_mutex_lock(&lock);
+    i = find(data);
     say("rpcmem_free()\n");
     if (i == MOST) abort();
     munmap(blocks[i].map, blocks[i].bytes);
     close(blocks[i].fd);
     memset(&blocks[i], 0, sizeof blocks[i]);
+    pthread_mutex_unlock(&lock);
 }
