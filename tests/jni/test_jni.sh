@@ -33,9 +33,12 @@ step() {
 }
 
 # Only what Java 8 has, as on Android 7. The header that javac writes declares each native function: a C
-# function of another type, or of a name that Java does not have, does not compile.
+# function of another type, or of a name that Java does not have, does not compile. What is public has its Javadoc, whole:
+# a missing line is an error. Its types say their threads, whose they are, and their errors.
 mkdir "$tmp/classes" "$tmp/h" "$tmp/layer" "$tmp/llm" "$tmp/begins" "$tmp/padded" "$tmp/numbers"
-step java_8 "$javac" --release 8 -Xlint:all -Xlint:-options -Werror -h "$tmp/h" -d "$tmp/classes" "$app"/java/qnnrt/*.java
+step java_8 "$javac" --release 8 -Xlint:all -Xlint:-options -Xdoclint:all/public -Werror -h "$tmp/h" -d "$tmp/classes" \
+    "$app"/java/qnnrt/*.java
+step javadoc awk -f "$tests/jni/javadoc.awk" "$app"/java/qnnrt/*.java "$app"/java/qnnrt/android/*.java
 step java_test "$javac" -Xlint:all -Werror -cp "$tmp/classes" -d "$tmp/classes" "$tests"/jni/*Test.java
 # The program of examples/android/README.md, in the class that it needs.
 mkdir "$tmp/readme"

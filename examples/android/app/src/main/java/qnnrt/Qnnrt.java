@@ -52,8 +52,11 @@ import java.util.concurrent.atomic.AtomicInteger;
  * time: a second thread gets a QnnrtException with BUSY. Only QnnrtLlm.stop(), and stop() of its
  * calls, may be called from any thread.
  *
- * Misuse is an exception and does not end the process. Two things are beyond this: a mapped file
- * that is cut short while its buffer is bound, and memory that the caller unmaps by force.
+ * Errors: a QnnrtException, which is unchecked, with cause and remedy. Misuse is one, too, and does
+ * not end the process. Two things are beyond this: a mapped file that is cut short while its buffer
+ * is bound, and memory that the caller unmaps by force. When the heap of Java is full, a call throws
+ * an OutOfMemoryError; what it made until then is freed. The first use of the class throws an
+ * UnsatisfiedLinkError if libqnnrt_jni.so is not in the package.
  *
  * With R8: -keep class qnnrt.Qnnrt* { *; }
  */
@@ -64,12 +67,19 @@ public final class Qnnrt {
 
     private Qnnrt() { }
 
-    /** Return the version of qnnrt.h, "0.5.0". */
+    /**
+     * Tell the version of qnnrt.h. Any thread; throws nothing.
+     *
+     * @return such as "0.5.0"
+     */
     public static String version() {
         return text(nativeVersion());
     }
 
-    /** What tensors live in. */
+    /**
+     * What tensors live in. Threads: any. Errors: what a kind cannot do is thrown by the call that
+     * is given it.
+     */
     public enum Memory {
         /** Plain memory: an NPU's library copies each tensor at every exec. */
         PLAIN("heap"),
@@ -92,19 +102,43 @@ public final class Qnnrt {
         }
     }
 
-    /** Votes for the clocks of the NPU, from the fastest to the most saving. */
+    /** Votes for the clocks of the NPU, from the fastest to the most saving. Threads: any. */
     public enum Power {
-        BURST, SUSTAINED_HIGH_PERFORMANCE, HIGH_PERFORMANCE, BALANCED, LOW_BALANCED,
-        HIGH_POWER_SAVER, POWER_SAVER, LOW_POWER_SAVER
+        /** The highest clocks, for a short time. */
+        BURST,
+        /** High clocks that a phone can keep. */
+        SUSTAINED_HIGH_PERFORMANCE,
+        /** High clocks. */
+        HIGH_PERFORMANCE,
+        /** Between speed and energy. */
+        BALANCED,
+        /** Below BALANCED. */
+        LOW_BALANCED,
+        /** The fastest of those that save energy. */
+        HIGH_POWER_SAVER,
+        /** Low clocks. */
+        POWER_SAVER,
+        /** The lowest clocks. */
+        LOW_POWER_SAVER
     }
 
-    /** Levels of the log. */
+    /** Levels of the log, each with those before it. Threads: any. */
     public enum Level {
-        ERROR, WARN, INFO, VERBOSE, DEBUG
+        /** What failed. */
+        ERROR,
+        /** What may fail later. */
+        WARN,
+        /** What happens. */
+        INFO,
+        /** The same with details. */
+        VERBOSE,
+        /** For those who wrote the library. */
+        DEBUG
     }
 
-    /** What the vendor's library measures. */
+    /** What the vendor's library measures. Threads: any. */
     public enum Profile {
+        /** Nothing. */
         OFF,
         /** Totals. */
         BASIC,
@@ -112,35 +146,49 @@ public final class Qnnrt {
         DETAILED
     }
 
-    /** Hears how far an opening is, and can end it. */
+    /**
+     * Hears how far an opening is, and can end it. Threads: called on the thread that opens.
+     * Ownership: it is kept until the opening has ended. Errors: what it throws ends the opening.
+     */
     public interface Progress {
         /**
-         * Called on the thread that opens, before each file, and once more at the end with done equal
-         * to count and an empty file. It must not open or close a model. What it throws ends the
-         * opening, and the constructor of Model throws it.
+         * Called on the thread that opens, before each file, and once more at the end with done
+         * equal to count and an empty file. It must not open or close a model. What it throws ends
+         * the opening, and the constructor of Model throws it.
          *
+         * @param done number of files that are loaded
+         * @param count number of all files
+         * @param file the next one, as messages name it
          * @return whether to go on; with false everything is freed, and the constructor throws a
          *     QnnrtException with CANCELLED. A file that is being loaded is not interrupted
          */
         boolean file(int done, int count, String file);
     }
 
-    /** Takes the lines of the log; on Android logcat has them, too. */
+    /**
+     * Takes the lines of the log; on Android logcat has them, too. Threads: called on any thread.
+     * Ownership: the model keeps it until it is closed. Errors: what it throws is dropped.
+     */
     public interface Log {
         /**
          * Called on any thread, the vendor's included, and while a lock is held: it must not call a
          * Model, Run or QnnrtLlm, which could wait for ever. What it throws is dropped.
          *
+         * @param level of the line
          * @param part "vendor", or the part of qnnrt that says it
          * @param vendorCode the vendor's code, 0: none
+         * @param text the line, without its end
          */
         void line(Level level, String part, long vendorCode, String text);
     }
 
     /**
-     * How a model is opened. Each method sets one option and returns this object. An object may be used
-     * for several models; one thread at a time uses it. Errors in values are thrown by the constructor
-     * of Model, unless a method says otherwise.
+     * How a model is opened. Each method sets one option and returns this object.
+     *
+     * Threads: any; one at a time uses an object, and none changes it while a model is opened with
+     * it. Ownership: an object may be used for several models, is not closed, and keeps the
+     * listeners and buffers that it was given. Errors: those in values are thrown by the
+     * constructor of Model, unless a method says otherwise.
      */
     public static final class Options {
         private final Map<String, Long> numbers = new LinkedHashMap<>();
@@ -151,42 +199,74 @@ public final class Qnnrt {
         private Progress progress;
         private Log log;
 
+        /** Begin with defaults: plain memory, no vote, no limit changed. Throws nothing. */
+        public Options() { }
+
         /**
          * Set the backend library of the model; of a folder for several backends, that of the first
          * context.
          *
          * @param path such as getApplicationInfo().nativeLibraryDir + "/libQnnHtp.so"; null:
          *     libQnnHtp.so, searched beside libqnnrt_jni.so and by the system
+         * @return this object
          */
         public Options backend(String path) {
             backend = path;
             return this;
         }
 
-        /** Set the library of a role of a folder for several backends, such as "cpu". */
+        /**
+         * Set the library of a role of a folder for several backends.
+         *
+         * @param role such as "cpu"
+         * @param path the library; null: the one of the role's backend, searched
+         * @return this object
+         * @throws QnnrtException ARG: the role is null
+         */
         public Options backend(String role, String path) {
             required("role", role);
             roles.put(role, path);
             return this;
         }
 
-        /** Set the library that reads metadata; null: the one beside the backend library. */
+        /**
+         * Set the library that reads metadata.
+         *
+         * @param path libQnnSystem.so; null: the one beside the backend library
+         * @return this object
+         */
         public Options systemLibrary(String path) {
             system = path;
             return this;
         }
 
-        /** Name the chip by the vendor's number, such as 57; 0: the library chooses. */
+        /**
+         * Name the chip.
+         *
+         * @param model the vendor's number, such as 57; 0: the library chooses
+         * @return this object
+         */
         public Options socModel(int model) {
             return number("soc_model", model);
         }
 
-        /** Vote for clocks from opening to closing; null: no vote. Model.power() tells the answer. */
+        /**
+         * Vote for clocks from opening to closing; Model.power() tells the answer.
+         *
+         * @param power null: no vote
+         * @return this object
+         */
         public Options power(Power power) {
             return number("power", power == null ? 0 : power.ordinal() + 1);
         }
 
-        /** Choose the memory of runs that prepare(pipeline) makes; at first it is Memory.PLAIN. */
+        /**
+         * Choose the memory of runs that prepare(pipeline) makes; at first it is Memory.PLAIN.
+         *
+         * @param kind what their tensors live in
+         * @return this object
+         * @throws QnnrtException ARG: the kind is null
+         */
         public Options memory(Memory kind) {
             required("memory", kind);
             memory = kind;
@@ -198,6 +278,8 @@ public final class Qnnrt {
          * others.
          *
          * @param bytes at most so many of a model are loaded; 0: one file at a time
+         * @return this object
+         * @throws QnnrtException ARG: bytes are below 0
          */
         public Options budget(long bytes) {
             if (bytes < 0) {
@@ -206,30 +288,56 @@ public final class Qnnrt {
             return number("budget", bytes).number("has_budget", 1);
         }
 
-        /** Compare each file of a folder with the SHA-256 in its qnnrt.json, also when loaded again. */
+        /**
+         * Compare each file of a folder with the SHA-256 in its qnnrt.json, also when loaded again.
+         *
+         * @param all whether to; at first false
+         * @return this object
+         */
         public Options verify(boolean all) {
             return number("verify", all ? 1 : 0);
         }
 
-        /** Load what loads: a context that fails is reported by Model.contexts(). */
+        /**
+         * Load what loads: a context that fails is reported by Model.contexts().
+         *
+         * @param go whether to; at first false
+         * @return this object
+         */
         public Options keepGoing(boolean go) {
             return number("keep_going", go ? 1 : 0);
         }
 
-        /** Read files instead of mapping them: for files that others may change. */
+        /**
+         * Read files instead of mapping them: for files that others may change.
+         *
+         * @param all whether to; at first false
+         * @return this object
+         */
         public Options read(boolean all) {
             return number("read", all ? 1 : 0);
         }
 
-        /** Measure the loading, for Model.loadEvents(). */
+        /**
+         * Measure the loading, for Model.loadEvents().
+         *
+         * @param level at first Profile.OFF
+         * @return this object
+         * @throws QnnrtException ARG: the level is null
+         */
         public Options profile(Profile level) {
             required("level", level);
             return number("profile", level.ordinal());
         }
 
         /**
-         * Set a limit for hostile files by its name in qnnrt_limits, such as "file_bytes"; 0: its
-         * default.
+         * Set a limit for hostile files. A name that does not exist is thrown by the constructor of
+         * Model, with NOT_FOUND.
+         *
+         * @param name of a field of qnnrt_limits, such as "file_bytes"
+         * @param value 0: its default
+         * @return this object
+         * @throws QnnrtException ARG: the name is null
          */
         public Options limit(String name, long value) {
             required("limit", name);
@@ -240,7 +348,10 @@ public final class Qnnrt {
          * Choose the lines of the vendor's library and of the log; at first the library logs errors
          * and warnings.
          *
+         * @param most the last level that is logged
          * @param log takes the lines; null: only logcat does
+         * @return this object
+         * @throws QnnrtException ARG: the level is null
          */
         public Options log(Level most, Log log) {
             required("level", most);
@@ -248,13 +359,24 @@ public final class Qnnrt {
             return number("log_level", most.ordinal() + 1);
         }
 
-        /** Hear how far the opening is; null: nobody does. */
+        /**
+         * Hear how far the opening is.
+         *
+         * @param listener null: nobody hears
+         * @return this object
+         */
         public Options progress(Progress listener) {
             progress = listener;
             return this;
         }
 
-        /** Add a context binary by its path. Files are one model, in this order; the folder is null. */
+        /**
+         * Add a context binary by its path. Files are one model, in this order; the folder is null.
+         *
+         * @param path of a file
+         * @return this object
+         * @throws QnnrtException ARG: the path is null
+         */
         public Options file(String path) {
             return source(path, null, -1, 0, 0);
         }
@@ -271,13 +393,16 @@ public final class Qnnrt {
          *   }
          * </pre>
          *
-         * openFd() throws for an asset that is compressed: add the ending to androidResources.noCompress.
-         * The file is mapped, not read; it must not become shorter until the model is closed.
+         * openFd() throws for an asset that is compressed: add the ending to
+         * androidResources.noCompress. The file is mapped, not read; it must not become shorter
+         * until the model is closed.
          *
          * @param name in messages
          * @param fd open until the constructor of Model returns; it stays the caller's
          * @param offset where the binary begins
          * @param bytes its size; -1: to the end of the file
+         * @return this object
+         * @throws QnnrtException ARG: the name is null, or fd is below 0
          */
         public Options file(String name, int fd, long offset, long bytes) {
             if (fd < 0) {
@@ -290,7 +415,10 @@ public final class Qnnrt {
          * Add a context binary in memory.
          *
          * @param name in messages
-         * @param content direct; from its position to its limit. The model keeps a reference to it
+         * @param content direct; from its position to its limit. The model keeps a reference to it,
+         *     and it must not change until the model is closed
+         * @return this object
+         * @throws QnnrtException ARG: a null, or a buffer that is not direct
          */
         public Options file(String name, ByteBuffer content) {
             required("content", content);
@@ -344,7 +472,10 @@ public final class Qnnrt {
         }
     }
 
-    /** A context binary of an open model. */
+    /**
+     * A context binary of an open model, as it was when Model.contexts() returned it. Threads: any;
+     * nothing changes. Ownership: numbers and texts only. Errors: none.
+     */
     public static final class Context {
         /** Its file name, and the role of its backend, "" in a folder for one backend. */
         public final String file, role;
@@ -364,10 +495,14 @@ public final class Qnnrt {
         }
     }
 
-    /** What a vendor's library measured. */
+    /**
+     * What a vendor's library measured. Threads: any; nothing changes. Ownership: numbers and texts
+     * only. Errors: none.
+     */
     public static final class Event {
         /** The library's name of it, the node that was measured or "", and "us", "cycles", ... */
         public final String name, node, unit;
+        /** How much it is, in the unit. */
         public final double value;
         /** When it was measured, in microseconds; 0: not known. */
         public final long time;
@@ -420,8 +555,8 @@ public final class Qnnrt {
     }
 
     /**
-     * Free the native memory of buffers that the program cannot reach any more, as far as the collector
-     * has found them. Models, runs and buffers do this, too. From any thread.
+     * Free the native memory of buffers that the program cannot reach any more, as far as the
+     * collector has found them. Models, runs and buffers do this, too. Any thread; throws nothing.
      */
     public static void trim() {
         Reference<? extends ByteBuffer> found;
@@ -452,9 +587,13 @@ public final class Qnnrt {
     private static final long VIEW_BYTES = 256 << 20;
 
     /**
-     * Return a direct buffer of zeros in native memory, aligned to 64 bytes, in native order.
-     * ByteBuffer.allocateDirect() of Android takes memory of the heap of Java, aligned to 8. It stays
-     * valid as long as it or a view of it is reachable. From any thread.
+     * Make a direct buffer of zeros in native memory, aligned to 64 bytes, in native order.
+     * ByteBuffer.allocateDirect() of Android takes memory of the heap of Java, aligned to 8. It
+     * stays valid as long as it or a view of it is reachable. Any thread.
+     *
+     * @param bytes its size, 0 or more
+     * @return the buffer
+     * @throws QnnrtException ARG: bytes are below 0; MEMORY: there is not so much
      */
     public static ByteBuffer buffer(int bytes) {
         if (bytes < 0) {
@@ -465,7 +604,10 @@ public final class Qnnrt {
         return watch(nativeBuffer(bytes, block), block[0]);
     }
 
-    /** A tensor that a pipeline reads or writes. */
+    /**
+     * A tensor that a pipeline reads or writes. Threads: any; what is public does not change.
+     * Ownership: it belongs to its Run, and may be read after close(). Errors: none.
+     */
     public static final class Tensor {
         /** The shortest name that finds it. */
         public final String name;
@@ -493,13 +635,25 @@ public final class Qnnrt {
             }
         }
 
-        /** Return a copy of the dimensions, row-major. */
+        /**
+         * Tell the dimensions: of dynamic ones, the most.
+         *
+         * @return a copy, row-major
+         */
         public int[] dims() {
             return dims.clone();
         }
     }
 
-    /** A folder of context binaries, opened on a backend. */
+    /**
+     * A folder of context binaries, opened on a backend.
+     *
+     * Threads: any; calls of one Model wait for each other, and opening and closing are of one
+     * Model at a time. Opening, llm(), prepare() and recover() take up to seconds: not on the main
+     * thread. Ownership: the caller closes it, after its Runs and QnnrtLlms. Errors: each method
+     * but close() may throw a QnnrtException with STATE (it is closed) or MEMORY, and what is said
+     * there.
+     */
     public static final class Model implements AutoCloseable {
         final AtomicInteger calls = new AtomicInteger();   /* of parts; -1: it recovers */
         private final Options keep;           /* with what the model reads in place */
@@ -509,9 +663,12 @@ public final class Qnnrt {
         /**
          * Open all context binaries of a folder, or its program for several backends.
          *
+         * @param folder of the files, and of a qnnrt.json if there is one
          * @param backend the backend library, see Options.backend(). Set ADSP_LIBRARY_PATH before,
          *     with android.system.Os.setenv()
-         * @throws QnnrtException if anything fails; nothing stays open
+         * @throws QnnrtException if anything fails; nothing stays open. ARG: the folder is null;
+         *     NOT_FOUND, IO: a file; FORMAT, LIMIT: its content; LIBRARY, VERSION: the library;
+         *     MISMATCH, UNSUPPORTED, BACKEND: both together
          */
         public Model(String folder, String backend) {
             this(utf8("folder", folder), new Options().backend(backend));
@@ -520,7 +677,11 @@ public final class Qnnrt {
         /**
          * Open a folder, or with null the files of the options.
          *
-         * @throws QnnrtException if anything fails or the progress says so; nothing stays open
+         * @param folder null: the options have files
+         * @param options are not changed; what they name must stay the same until this returns
+         * @throws QnnrtException if anything fails or the progress says so (CANCELLED); nothing
+         *     stays open. ARG: no folder and no file, or both; others as in the constructor for a
+         *     backend
          */
         public Model(String folder, Options options) {
             this(folder(folder, options), options);
@@ -557,7 +718,11 @@ public final class Qnnrt {
             return optional("folder", folder);
         }
 
-        /** Return the names that prepare() takes. */
+        /**
+         * Tell what prepare() takes.
+         *
+         * @return the names, in the order of the files; the caller's
+         */
         public synchronized List<String> pipelines() {
             List<String> names = new ArrayList<>();
             long handle = handle();
@@ -568,7 +733,11 @@ public final class Qnnrt {
             return names;
         }
 
-        /** Return the context binaries, in order, and which of them are loaded now. */
+        /**
+         * Tell what is open, and what of it is loaded now.
+         *
+         * @return the context binaries, in order; the caller's
+         */
         public synchronized List<Context> contexts() {
             List<Context> all = new ArrayList<>();
             long handle = handle();
@@ -580,7 +749,11 @@ public final class Qnnrt {
             return all;
         }
 
-        /** Return what was measured while contexts were loaded, with Options.profile(). */
+        /**
+         * Tell what was measured while contexts were loaded.
+         *
+         * @return the events; none without Options.profile()
+         */
         public synchronized List<Event> loadEvents() {
             long handle = handle();
             List<Event> events = new ArrayList<>();
@@ -596,8 +769,9 @@ public final class Qnnrt {
          * Vote for other clocks on each backend of the model, until it is closed or recovers.
          *
          * @param power null: take the vote back
-         * @return an answer in each line, such as "dcvs: applied"; what a backend refuses or has not
-         *     is no failure
+         * @return an answer in each line, such as "dcvs: applied"; what a backend refuses or has
+         *     not is no failure
+         * @throws QnnrtException BACKEND: the vendor's library failed
          */
         public synchronized String power(Power power) {
             synchronized (Qnnrt.class) {
@@ -606,9 +780,13 @@ public final class Qnnrt {
         }
 
         /**
-         * Change the budget of a model that was opened with Options.budget(), such as in onTrimMemory().
-         * The next exec follows it. No other thread may be in a call of a Run or QnnrtLlm of this
-         * model: it throws BUSY then.
+         * Change the budget of a model that was opened with Options.budget(), such as in
+         * onTrimMemory(). The next exec follows it.
+         *
+         * @param bytes at most so many are loaded; 0: one file at a time
+         * @throws QnnrtException BUSY: a thread is in a call of a Run or QnnrtLlm of the model;
+         *     LIMIT: a file alone needs more; ARG: bytes are below 0, or the model was opened
+         *     without a budget
          */
         public synchronized void budget(long bytes) {
             long handle = handle();
@@ -620,7 +798,14 @@ public final class Qnnrt {
             }
         }
 
-        /** Prepare a pipeline in the memory of Options.memory(); null: the model's only one. */
+        /**
+         * Prepare a pipeline in the memory of Options.memory().
+         *
+         * @param pipeline one of pipelines(); null: the model's only one
+         * @return a run, which the caller closes before the model
+         * @throws QnnrtException NOT_FOUND: no such pipeline; MEMORY: no memory of the kind; ARG: a
+         *     null kind; BACKEND, LIMIT
+         */
         public Run prepare(String pipeline) {
             return prepare(pipeline, memory);
         }
@@ -630,6 +815,9 @@ public final class Qnnrt {
          *
          * @param pipeline one of pipelines(); null: the model's only one
          * @param kind what its tensors live in
+         * @return a run, which the caller closes before the model
+         * @throws QnnrtException NOT_FOUND: no such pipeline; MEMORY: no memory of the kind; ARG: a
+         *     null kind; BACKEND, LIMIT
          */
         public synchronized Run prepare(String pipeline, Memory kind) {
             required("memory", kind);
@@ -644,7 +832,14 @@ public final class Qnnrt {
             }
         }
 
-        /** Open the model as a language model, in the memory of Options.memory(). */
+        /**
+         * Open the model as a language model, in the memory of Options.memory().
+         *
+         * @return a language model with a cache for one text, which the caller closes before the
+         *     model
+         * @throws QnnrtException MISMATCH: the model is no language model; MEMORY: no memory of the
+         *     kind; ARG: a null kind; BACKEND, LIMIT
+         */
         public QnnrtLlm llm() {
             return llm(memory);
         }
@@ -653,6 +848,9 @@ public final class Qnnrt {
          * Open the model as a language model, with a cache for one text.
          *
          * @param kind what its tensors and its cache live in
+         * @return a language model, which the caller closes before the model
+         * @throws QnnrtException MISMATCH: the model is no language model; MEMORY: no memory of the
+         *     kind; ARG: a null kind; BACKEND, LIMIT
          */
         public synchronized QnnrtLlm llm(Memory kind) {
             required("memory", kind);
@@ -667,8 +865,12 @@ public final class Qnnrt {
 
         /**
          * Create everything on the backend again, after a restart of the DSP (a QnnrtException with
-         * isRestart()). Runs, bound buffers and what they hold stay: execute again what failed. No
-         * other thread may be in a call of a Run or a QnnrtLlm of this model: it throws BUSY then.
+         * isRestart()). Runs, bound buffers and what they hold stay: execute again what failed.
+         * Profiles are off and votes for clocks are gone then.
+         *
+         * @throws QnnrtException BUSY: a thread is in a call of a Run or QnnrtLlm of the model;
+         *     BACKEND: the vendor failed again; IO, NOT_FOUND: a file was replaced or is missing,
+         *     and nothing was freed
          */
         public void recover() {
             recover(0);
@@ -696,7 +898,7 @@ public final class Qnnrt {
         }
 
         /**
-         * Free the model, and its backends. From any thread.
+         * Free the model, and its backends. A second close() does nothing. Any thread.
          *
          * @throws QnnrtException BUSY while a Run or QnnrtLlm of it is open; nothing is closed
          */
@@ -719,7 +921,15 @@ public final class Qnnrt {
         }
     }
 
-    /** A pipeline that is ready to execute. */
+    /**
+     * A pipeline that is ready to execute, made by {@link Model#prepare(String)}.
+     *
+     * Threads: any, one at a time. Ownership: the caller closes it before its Model; it keeps what
+     * is bound. Errors: each method but tensors(), memory() and whyNotShared() may throw a
+     * QnnrtException with STATE (it is closed) or BUSY (another thread is in a call of it, or the
+     * model recovers); those with a name also NOT_FOUND (no tensor has it) and ARG (it is null).
+     * After an error the next call may succeed.
+     */
     public static final class Run extends QnnrtPart {
         private final Map<Long, Tensor> slots = new HashMap<>();
         private final List<Tensor> tensors = new ArrayList<>();
@@ -737,24 +947,40 @@ public final class Qnnrt {
             }
         }
 
-        /** Return all tensors, in the order in which the steps list them. */
+        /**
+         * Tell what the pipeline reads and writes. Any thread at any time; throws nothing.
+         *
+         * @return all tensors, in the order in which the steps list them; it cannot be changed
+         */
         public List<Tensor> tensors() {
             return Collections.unmodifiableList(tensors);
         }
 
-        /** Return what the tensors live in: "rpcmem", "dmabuf", "memfd" or "heap". */
+        /**
+         * Tell what the tensors live in. Any thread at any time; throws nothing.
+         *
+         * @return "rpcmem", "dmabuf", "memfd" or "heap"
+         */
         public String memory() {
             return memory[0];
         }
 
-        /** Return why Memory.SHARED is plain memory here; "" if it is shared or was not asked for. */
+        /**
+         * Tell why Memory.SHARED is plain memory here. Any thread at any time; throws nothing.
+         *
+         * @return the reasons; "" if it is shared or was not asked for
+         */
         public String whyNotShared() {
             return memory[0].equals("heap") ? memory[1] : "";
         }
 
         /**
-         * Return why the vendor's library copies a tensor at each exec; null: it uses the memory in
-         * place. It tells of registered memory: libQnnRef.so and libQnnCpu.so copy nothing anyway.
+         * Tell why the vendor's library copies a tensor at each exec. It tells of registered
+         * memory: libQnnRef.so and libQnnCpu.so copy nothing anyway.
+         *
+         * @param name of a tensor
+         * @return the reason; null: the library uses the memory in place
+         * @throws QnnrtException MEMORY
          */
         public String whyCopied(String name) {
             long run = enter();
@@ -773,9 +999,12 @@ public final class Qnnrt {
          *
          * Buffers of two tensors must not overlap, unless both are inputs.
          *
+         * @param name of a tensor
          * @param buffer direct, in native order; from its position on, it has at least the tensor's
          *     bytes. Its position and limit may change later. The Run keeps a reference to it until
          *     the tensor is bound again, or the Run is closed
+         * @throws QnnrtException ARG: a null, or a buffer of another kind; MISMATCH: too few bytes.
+         *     What was bound stays then
          */
         public void bind(String name, ByteBuffer buffer) {
             long run = enter();
@@ -790,7 +1019,12 @@ public final class Qnnrt {
             }
         }
 
-        /** Let a tensor live in the memory of the run again. Its content is not moved. */
+        /**
+         * Let a tensor live in the memory of the run again. Its content is not moved.
+         *
+         * @param name of a tensor
+         * @throws QnnrtException MEMORY
+         */
         public void unbind(String name) {
             long run = enter();
             try {
@@ -803,13 +1037,18 @@ public final class Qnnrt {
         }
 
         /**
-         * Return the memory of a tensor, in native order, as a view with a position of its own: write
+         * Show the memory of a tensor, in native order, as a view with a position of its own: write
          * inputs into it before an exec, read outputs after it. Nothing is copied.
          *
-         * The view stays valid, also after close(), as long as it is reachable; the next exec writes
-         * outputs to it. After close() it is plain memory that nobody else uses. Two kinds of tensors
-         * are moved to memory of their own in the first call, with the content that they had, which an
-         * NPU's library copies: those between two steps, and those that the run has no memory for.
+         * The view stays valid, also after close(), as long as it is reachable; the next exec
+         * writes outputs to it. After close() it is plain memory that nobody else uses. Two kinds
+         * of tensors are moved to memory of their own in the first call, with the content that they
+         * had, which an NPU's library copies: those between two steps, and those that the run has
+         * no memory for.
+         *
+         * @param name of a tensor
+         * @return the view
+         * @throws QnnrtException LIMIT: it has more bytes than a buffer of Java holds; MEMORY
          */
         public ByteBuffer data(String name) {
             long run = enter();
@@ -838,26 +1077,55 @@ public final class Qnnrt {
             }
         }
 
-        /** Write numbers into an input, from its first element on, by its type and encoding. */
+        /**
+         * Write numbers into an input, from its first element on, by its type and encoding.
+         *
+         * @param name of a tensor
+         * @param values as many as are to be written
+         * @throws QnnrtException ARG: the values are null, out of the tensor's range, or its buffer
+         *     is read-only; MISMATCH: the tensor has fewer elements; UNSUPPORTED: its type has no
+         *     conversion. Nothing is written then
+         */
         public void write(String name, float[] values) {
             write(name, 0, values);
         }
 
         /**
-         * Write numbers into an input, by its type and encoding; allocates nothing.
+         * Write numbers into an input, by its type and encoding.
          *
+         * @param name of a tensor
          * @param begin the first element, row-major
+         * @param values as many as are to be written
+         * @throws QnnrtException ARG: the values are null, out of the tensor's range, or its buffer
+         *     is read-only; MISMATCH: the tensor has fewer elements; UNSUPPORTED: its type has no
+         *     conversion. Nothing is written then
          */
         public void write(String name, long begin, float[] values) {
             convert(name, begin, values, true, false);
         }
 
-        /** Write whole numbers, such as ids of tokens: the values, or the codes of quantized types. */
+        /**
+         * Write whole numbers, such as ids of tokens: the values, or the codes of quantized types.
+         *
+         * @param name of a tensor
+         * @param begin the first element, row-major
+         * @param values as many as are to be written
+         * @throws QnnrtException ARG: the values are null, out of the tensor's range, or its buffer
+         *     is read-only; MISMATCH: the tensor has fewer elements; UNSUPPORTED: its type has no
+         *     conversion. Nothing is written then
+         */
         public void write(String name, long begin, int[] values) {
             convert(name, begin, values, true, true);
         }
 
-        /** Return all elements of a tensor as numbers. */
+        /**
+         * Read all elements of a tensor as numbers.
+         *
+         * @param name of a tensor
+         * @return the numbers, row-major; the caller's
+         * @throws QnnrtException LIMIT: more elements than an array of Java holds; UNSUPPORTED: its
+         *     type has no conversion
+         */
         public float[] read(String name) {
             long run = enter();
             try {
@@ -870,12 +1138,28 @@ public final class Qnnrt {
             }
         }
 
-        /** Read as many elements as the array has, from element begin on. */
+        /**
+         * Read as many elements as the array has.
+         *
+         * @param name of a tensor
+         * @param begin the first element, row-major
+         * @param values is filled
+         * @throws QnnrtException ARG: the values are null; MISMATCH: the tensor has fewer elements;
+         *     UNSUPPORTED: its type has no conversion
+         */
         public void read(String name, long begin, float[] values) {
             convert(name, begin, values, false, false);
         }
 
-        /** Read whole numbers: the values, or the codes of quantized types. */
+        /**
+         * Read whole numbers: the values, or the codes of quantized types.
+         *
+         * @param name of a tensor
+         * @param begin the first element, row-major
+         * @param values is filled
+         * @throws QnnrtException ARG: the values are null; MISMATCH: the tensor has fewer elements;
+         *     UNSUPPORTED: its type has no conversion
+         */
         public void read(String name, long begin, int[] values) {
             convert(name, begin, values, false, true);
         }
@@ -900,7 +1184,14 @@ public final class Qnnrt {
             }
         }
 
-        /** Set the dims of an input that has dynamic ones; none: those of Tensor.dims() again. */
+        /**
+         * Set the dims of an input that has dynamic ones, for each exec from now on.
+         *
+         * @param name of a tensor
+         * @param dims from 1 to those of Tensor.dims(); none: those of Tensor.dims() again
+         * @throws QnnrtException MISMATCH: other dims than the tensor can have; ARG: more of them
+         *     than a tensor has, or null
+         */
         public void setDims(String name, int... dims) {
             long run = enter();
             try {
@@ -910,7 +1201,12 @@ public final class Qnnrt {
             }
         }
 
-        /** Return the dims of a tensor now: of an output, those that the last exec wrote. */
+        /**
+         * Tell the dims of a tensor now: of an output, those that the last exec wrote.
+         *
+         * @param name of a tensor
+         * @return a copy, row-major
+         */
         public int[] dims(String name) {
             long run = enter();
             try {
@@ -920,7 +1216,12 @@ public final class Qnnrt {
             }
         }
 
-        /** Leave an optional tensor out of every exec, until it is bound or unbound. */
+        /**
+         * Leave an optional tensor out of every exec, until it is bound or unbound.
+         *
+         * @param name of a tensor
+         * @throws QnnrtException ARG: the tensor is required
+         */
         public void omit(String name) {
             long run = enter();
             try {
@@ -930,7 +1231,13 @@ public final class Qnnrt {
             }
         }
 
-        /** Measure every exec from now on. Model.recover() ends it. */
+        /**
+         * Measure every exec from now on. Model.recover() ends it.
+         *
+         * @param level Profile.OFF: no more
+         * @throws QnnrtException UNSUPPORTED: the library measures nothing, or not this; BACKEND;
+         *     ARG: the level is null. Nothing is measured then
+         */
         public void profile(Profile level) {
             required("level", level);
             long run = enter();
@@ -941,7 +1248,13 @@ public final class Qnnrt {
             }
         }
 
-        /** Return what was measured in the last exec. */
+        /**
+         * Tell what was measured in the last exec.
+         *
+         * @return the events, in the order of the steps; the caller's
+         * @throws QnnrtException STATE: nothing was measured; BACKEND: the library does not tell;
+         *     LIMIT: too many events
+         */
         public List<Event> events() {
             long run = enter();
             try {
@@ -958,9 +1271,13 @@ public final class Qnnrt {
         }
 
         /**
-         * Execute the pipeline, and return when its last step has finished; allocates nothing.
+         * Execute the pipeline, and return when its last step has finished; allocates nothing. This
+         * thread waits, so not the main one.
          *
-         * @throws QnnrtException also after a restart of the DSP, see QnnrtException.isRestart()
+         * @throws QnnrtException BACKEND: the vendor's library failed, also after a restart of the
+         *     DSP, see QnnrtException.isRestart(); STATE: a tensor has no memory, or a context is
+         *     not loaded; ARG: buffers overlap; with a budget also IO, NOT_FOUND and MEMORY of the
+         *     file that is loaded. Outputs are undefined then
          */
         public void exec() {
             long run = enter();

@@ -33,7 +33,10 @@ public final class QnnrtCopy {
 
     private QnnrtCopy() { }
 
-    /** A file that is copied. */
+    /**
+     * A file that is copied. Threads: any; nothing changes. Ownership: it opens nothing, and keeps
+     * its Content. Errors: none; fill() checks it.
+     */
     public static final class Source {
         /** Its name in the folder: one part of a path. */
         public final String name;
@@ -41,7 +44,13 @@ public final class QnnrtCopy {
         public final long bytes;
         private final Content content;
 
-        /** Name a file; its content is opened by fill(), once. Throws nothing. */
+        /**
+         * Name a file; its content is opened by fill(), once. Throws nothing: fill() checks.
+         *
+         * @param name in the folder, one part of a path
+         * @param bytes its size; below 0: not known
+         * @param content opens it
+         */
         public Source(String name, long bytes, Content content) {
             this.name = name;
             this.bytes = bytes;
@@ -49,17 +58,30 @@ public final class QnnrtCopy {
         }
     }
 
-    /** Opens the content of a file. */
+    /**
+     * Opens the content of a file. Threads: called on the thread of fill(). Ownership: fill()
+     * closes the stream. Errors: an IOException or a SecurityException ends the copy with IO,
+     * others as they are.
+     */
     public interface Content {
-        /** Return a new stream, which fill() closes; called on the thread of fill(). */
+        /**
+         * Open the file; called on the thread of fill().
+         *
+         * @return a new stream, which fill() closes
+         * @throws IOException fill() throws it as a QnnrtException with IO
+         */
         InputStream open() throws IOException;
     }
 
-    /** Hears how far a copy is. */
+    /**
+     * Hears how far a copy is. Threads: called on the thread of fill(). Ownership: kept until
+     * fill() returns. Errors: what it throws ends the copy.
+     */
     public interface Progress {
         /**
          * Called on the thread of fill() before the first byte and after each block.
          *
+         * @param done bytes that are written
          * @param total the size of all files; below 0: not known
          * @return whether to go on; false: fill() removes what it wrote and throws CANCELLED
          */
@@ -70,7 +92,12 @@ public final class QnnrtCopy {
      * Copy the files beside a folder, where settle() finds them. Needs storage for both: the files
      * in the folder stay until then.
      *
+     * @param sources one or more
+     * @param folder that settle() puts the files into; it need not exist
      * @param progress null: none. What it throws ends the copy, too
+     * @throws QnnrtException ARG: a null, no file, or a name that is none or occurs twice; IO: a
+     *     file cannot be read or written, has another size, or the storage is full; LIMIT: sizes
+     *     above 2^63; CANCELLED: the progress said so
      */
     public static void fill(List<Source> sources, File folder, Progress progress) {
         synchronized (QnnrtCopy.class) {
@@ -98,7 +125,10 @@ public final class QnnrtCopy {
      * Finish what fill() or an earlier process began: put complete files into the folder, remove
      * incomplete ones. A model that is open must not use the folder.
      *
+     * @param folder that fill() was given
      * @return whether the folder exists now
+     * @throws QnnrtException IO: a file cannot be removed or renamed; call it again; ARG: the
+     *     folder is null
      */
     public static boolean settle(File folder) {
         synchronized (QnnrtCopy.class) {

@@ -77,18 +77,34 @@ public final class QnnrtDevice {
         model = (int) facts[7];
     }
 
-    /** Look at this phone. Only files are read; nothing is loaded. Any thread; under 1 ms. */
+    /**
+     * Look at this phone. Only files are read; nothing is loaded. Any thread; under 1 ms.
+     *
+     * @return what was found
+     * @throws QnnrtException MEMORY
+     */
     public static QnnrtDevice look() {
         return look("");
     }
 
-    /** Look at a copy of the files of a phone: /sys/devices/soc0/soc_id, /dev, /proc/meminfo. */
+    /**
+     * Look at a copy of the files of a phone: /sys/devices/soc0/soc_id, /dev, /proc/meminfo.
+     *
+     * @param root the folder that stands for "/"; "": this phone
+     * @return what was found
+     * @throws QnnrtException ARG: the root is null; MEMORY
+     */
     public static QnnrtDevice look(String root) {
         long[] facts = new long[8];
         return new QnnrtDevice(texts(nativeLook(utf8("root", root), facts)), facts);
     }
 
-    /** "SM8650 (8 Gen 3), NPU v75, VTCM 8 MiB, driver /dev/fastrpc-cdsp, 7,511 of 11,264 MiB free" */
+    /**
+     * Describe the phone.
+     *
+     * @return such as "SM8650 (8 Gen 3), NPU v75, VTCM 8 MiB, driver /dev/fastrpc-cdsp, 7,511 of
+     *     11,264 MiB free"
+     */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder(chip.isEmpty() ? socId == 0 ? "no chip of Qualcomm "
@@ -108,7 +124,10 @@ public final class QnnrtDevice {
                 .append(" MiB free").toString();
     }
 
-    /** A backend library that has opened its device. */
+    /**
+     * A backend library that has opened its device. Threads: any; nothing changes. Ownership:
+     * numbers and texts only. Errors: none.
+     */
     public static final class Library {
         /** The file that was loaded, the vendor's name ("HTP_QTI_AISW"), and its release. */
         public final String path, provider, build;
@@ -131,10 +150,12 @@ public final class QnnrtDevice {
 
     /**
      * Open a backend library and its device, and close them. For the NPU this loads stub and skel.
-     * The library stays loaded, because some crash when they are unloaded.
+     * The library stays loaded, because some crash when they are unloaded. Not on the main thread.
      *
      * @param path as of a Model; on a phone, with its folder
-     * @throws QnnrtException LIBRARY, VERSION, BACKEND ...: why it does not open, with the hint
+     * @return what it is
+     * @throws QnnrtException LIBRARY, VERSION, BACKEND ...: why it does not open, with the hint;
+     *     ARG: the path is null
      */
     public static Library library(String path) {
         long[] facts = new long[5];
@@ -144,7 +165,10 @@ public final class QnnrtDevice {
         }
     }
 
-    /** What the metadata of a folder says. */
+    /**
+     * What the metadata of a folder says. Threads: any; nothing changes. Ownership: numbers and
+     * texts only. Errors: none.
+     */
     public static final class Folder {
         /** The folder, and the release that made its first file, "v2.51.0.260929181845" or "". */
         public final String path, build;
@@ -170,9 +194,12 @@ public final class QnnrtDevice {
     /**
      * Read the metadata of a folder. No backend is opened.
      *
+     * @param path of the folder
      * @param libraries the folder of libQnnSystem.so, or of libQnnRef.so for models of the
      *     reference, such as nativeLibraryDir; null: both are searched. Folders with JSON need none
-     * @throws QnnrtException NOT_FOUND, IO, FORMAT, LIBRARY ...: why it cannot be read
+     * @return what they say
+     * @throws QnnrtException NOT_FOUND, IO, FORMAT, LIBRARY ...: why it cannot be read; ARG: the
+     *     path is null
      */
     public static Folder folder(String path, String libraries) {
         byte[] name = utf8("folder", path);
@@ -195,24 +222,53 @@ public final class QnnrtDevice {
         }
     }
 
-    /** How choose() reads, tries and opens: {@link QnnrtProcess} does it in another process. */
+    /**
+     * How choose() reads, tries and opens: {@link QnnrtProcess} does it in another process.
+     * Threads: called on the thread of choose(). Ownership: what open() returns belongs to the
+     * caller of choose(). Errors: a QnnrtException is the reason of a refusal; CANCELLED, and what
+     * is no QnnrtException, ends the choice.
+     *
+     * @param <T> what is opened
+     */
     public interface Opener<T> {
-        /** Open a folder on a library. It may execute once, to be sure. What it throws as a
-         *  QnnrtException is the reason of a refusal; CANCELLED ends the choice. */
+        /**
+         * Open a folder on a library. It may execute once, to be sure.
+         *
+         * @param folder one of those that choose() was given
+         * @param library the path of a library that opened
+         * @return what choose() returns
+         * @throws QnnrtException the reason of a refusal; CANCELLED ends the choice
+         */
         T open(String folder, String library);
 
-        /** As {@link QnnrtDevice#library}. */
+        /**
+         * As {@link QnnrtDevice#library}.
+         *
+         * @param path of the library
+         * @return what it is
+         * @throws QnnrtException why it does not open
+         */
         default Library library(String path) {
             return QnnrtDevice.library(path);
         }
 
-        /** As {@link QnnrtDevice#folder}. */
+        /**
+         * As {@link QnnrtDevice#folder}.
+         *
+         * @param path of the folder
+         * @param libraries the folder of the libraries; null: they are searched
+         * @return what its metadata say
+         * @throws QnnrtException why it cannot be read
+         */
         default Folder folder(String path, String libraries) {
             return QnnrtDevice.folder(path, libraries);
         }
     }
 
-    /** A folder that was not taken, and why. */
+    /**
+     * A folder that was not taken, and why. Threads: any; nothing changes. Ownership: texts only.
+     * Errors: none.
+     */
     public static final class Refusal {
         /** The folder; the library that it was to run on, or "" if it did not come to that. */
         public final String folder, library;
@@ -226,19 +282,29 @@ public final class QnnrtDevice {
             this.hint = hint;
         }
 
-        /** "models/v79: compiled for NPU v79, and SM8650 has v75" */
+        /**
+         * Describe the refusal.
+         *
+         * @return such as "models/v79: compiled for NPU v79, and SM8650 has v75"
+         */
         @Override
         public String toString() {
             return folder + (library.isEmpty() ? "" : " on " + library) + ": " + reason;
         }
     }
 
-    /** What choose() has opened. */
+    /**
+     * What choose() has opened. Threads: any; nothing changes. Ownership: the caller closes {@link
+     * #opened}. Errors: none.
+     *
+     * @param <T> what was opened
+     */
     public static final class Choice<T> {
         /** What the opener returned; the caller closes it. */
         public final T opened;
-        /** The folder that was taken, and the library that it runs on. */
+        /** The folder that was taken. */
         public final Folder folder;
+        /** The library that it runs on. */
         public final Library library;
         /** The folders that were not taken, each with its reason: first those that cannot be read
          *  or do not fit, then those before it in the order of choice. */
@@ -251,7 +317,11 @@ public final class QnnrtDevice {
             this.refused = Collections.unmodifiableList(refused);
         }
 
-        /** The folder and its library, then a line for each refusal. */
+        /**
+         * Describe the choice.
+         *
+         * @return the folder and its library, then a line for each refusal
+         */
         @Override
         public String toString() {
             return folder.path + " on " + library.path + lines("\n  not ", refused);
@@ -265,14 +335,16 @@ public final class QnnrtDevice {
      * come first, and of these those of this chip; then older generations, the newest first. A
      * folder of a newer generation, with more VTCM than the chip has, or larger than the memory is
      * refused unopened. Otherwise the order of the list holds. All folders are tried if the chip is
-     * not known.
+     * not known. Not on the main thread.
      *
+     * @param <T> what the opener opens
      * @param folders of context binaries; each is for one backend
      * @param libraries folder of the backend libraries, such as nativeLibraryDir; null: they are
      *     searched
      * @param opener opens a folder on a library, such as Qnnrt.Model::new
+     * @return what was opened, which the caller closes, and why others were not
      * @throws QnnrtException UNSUPPORTED: none works, and the text has the reason of each; ARG: the
-     *     list is empty; CANCELLED of the opener
+     *     list is empty, or the opener is null; CANCELLED of the opener
      */
     public <T> Choice<T> choose(List<String> folders, String libraries, Opener<T> opener) {
         if (folders == null || folders.isEmpty() || opener == null) {

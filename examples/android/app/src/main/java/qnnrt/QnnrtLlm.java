@@ -28,25 +28,46 @@ import java.util.concurrent.atomic.AtomicReference;
  * runs), and what is said there. After an error the next call may succeed.
  */
 public final class QnnrtLlm extends QnnrtPart {
-    /** Takes the pieces of a text. */
+    /**
+     * Takes the pieces of a text. Threads: called on the thread of the call. Ownership: kept as
+     * long as the call exists. Errors: what it throws ends the answer, and run() throws it.
+     */
     public interface Text {
-        /** Take a piece: at least one whole character. What it throws ends the answer. */
+        /**
+         * Take a piece. What it throws ends the answer.
+         *
+         * @param text at least one whole character
+         */
         void piece(String text);
     }
 
-    /** Takes the tokens of a text. */
+    /** Takes the tokens of a text. Threads, ownership and errors as of {@link Text}. */
     public interface Tokens {
-        /** Take a token. What it throws ends the answer. */
+        /**
+         * Take a token. What it throws ends the answer.
+         *
+         * @param token its number
+         */
         void token(int token);
     }
 
-    /** Is told how much of a prompt has been read. */
+    /**
+     * Is told how much of a prompt has been read. Threads, ownership and errors as of {@link Text}.
+     */
     public interface Progress {
-        /** Take two numbers of tokens: read so far, and all. What it throws ends the answer. */
+        /**
+         * Take two numbers of tokens. What it throws ends the answer.
+         *
+         * @param done read so far
+         * @param count all of the prompt
+         */
         void read(int done, int count);
     }
 
-    /** How an answer ended, and how long it took. */
+    /**
+     * How an answer ended, and how long it took. Threads: any; nothing changes. Ownership: numbers
+     * and a text only. Errors: none.
+     */
     public static final class Answer {
         /** "end token", "most", "full" (the model's memory) or "stopped". */
         public final String stopped;
@@ -89,12 +110,20 @@ public final class QnnrtLlm extends QnnrtPart {
         bos = facts[3];
     }
 
-    /** Return what its tensors and its cache live in: "rpcmem", "dmabuf", "memfd" or "heap". */
+    /**
+     * Tell what its tensors and its cache live in. Any thread at any time; throws nothing.
+     *
+     * @return "rpcmem", "dmabuf", "memfd" or "heap"
+     */
     public String memory() {
         return memory[0];
     }
 
-    /** Return why Memory.SHARED is plain memory here; "" if it is shared or was not asked for. */
+    /**
+     * Tell why Memory.SHARED is plain memory here. Any thread at any time; throws nothing.
+     *
+     * @return the reasons; "" if it is shared or was not asked for
+     */
     public String whyNotShared() {
         return memory[1];
     }
@@ -122,10 +151,12 @@ public final class QnnrtLlm extends QnnrtPart {
 
     /**
      * Make a call that writes a new text, piece by piece, for a model whose tokens are bytes. Any
-     * thread; nothing is computed before {@link Call#run()}.
+     * thread, also while another call runs; nothing is computed before {@link Call#run()}.
      *
+     * @param prompt what the text follows
      * @param most tokens to write at most
      * @param listener takes the pieces, on the thread of the call
+     * @return a call, which runs once and needs no close
      * @throws QnnrtException UNSUPPORTED: the tokens of the model are not bytes; ARG: a null
      */
     public Call text(String prompt, int most, Text listener) {
@@ -148,12 +179,13 @@ public final class QnnrtLlm extends QnnrtPart {
     }
 
     /**
-     * Make a call that writes a new text as token numbers. Any thread; nothing is computed before
-     * {@link Call#run()}.
+     * Make a call that writes a new text as token numbers. Any thread, also while another call
+     * runs; nothing is computed before {@link Call#run()}.
      *
      * @param prompt what the model's tokenizer returned; it is copied
      * @param most tokens to write at most
      * @param listener takes the tokens, on the thread of the call
+     * @return a call, which runs once and needs no close
      * @throws QnnrtException ARG: a null
      */
     public Call tokens(int[] prompt, int most, Tokens listener) {
@@ -162,12 +194,28 @@ public final class QnnrtLlm extends QnnrtPart {
         return new Call(prompt.clone(), most, listener);
     }
 
-    /** Write a new text, piece by piece: {@link #text} and {@link Call#run()}. */
+    /**
+     * Write a new text, piece by piece: {@link #text} and {@link Call#run()}. This thread waits.
+     *
+     * @param prompt what the text follows
+     * @param most tokens to write at most
+     * @param listener takes the pieces, on this thread
+     * @return how it ended
+     * @throws QnnrtException as both; what the listener throws comes through
+     */
     public Answer generate(String prompt, int most, Text listener) {
         return text(prompt, most, listener).run();
     }
 
-    /** Write a new text as token numbers: {@link #tokens} and {@link Call#run()}. */
+    /**
+     * Write a new text as token numbers: {@link #tokens} and {@link Call#run()}. This thread waits.
+     *
+     * @param prompt what the model's tokenizer returned
+     * @param most tokens to write at most
+     * @param listener takes the tokens, on this thread
+     * @return how it ended
+     * @throws QnnrtException as both; what the listener throws comes through
+     */
     public Answer generate(int[] prompt, int most, Tokens listener) {
         return tokens(prompt, most, listener).run();
     }
@@ -189,7 +237,8 @@ public final class QnnrtLlm extends QnnrtPart {
      * One answer, which runs once.
      *
      * Threads: set it up and run it on one thread; {@link #stop()} and {@link #isStopped()} may be
-     * called on any. It holds no memory of the model, and needs no close.
+     * called on any. Ownership: it holds no memory of the model, and needs no close. Errors: only
+     * {@link #run()} throws.
      */
     public final class Call {
         private final int[] prompt;
@@ -210,17 +259,24 @@ public final class QnnrtLlm extends QnnrtPart {
             }
         }
 
-        /** Tell a listener after each step how much of the prompt is read. Return this call. */
+        /**
+         * Tell a listener after each step how much of the prompt is read.
+         *
+         * @param told null: nobody
+         * @return this call
+         */
         public Call progress(Progress told) {
             progress = told;
             return this;
         }
 
         /**
-         * After a restart of the DSP, recover the model and go on where the answer was, at most so
-         * many times; at first 0: {@link #run()} throws. The text loses and repeats nothing. A Run
-         * or another QnnrtLlm of the same Model that is in a call meanwhile prevents it: run()
-         * throws then. Return this call.
+         * After a restart of the DSP, recover the model and go on where the answer was. The text
+         * loses and repeats nothing. A Run or another QnnrtLlm of the same Model that is in a call
+         * meanwhile prevents it: run() throws then.
+         *
+         * @param times at most so often; at first 0: {@link #run()} throws
+         * @return this call
          */
         public Call recover(int times) {
             mayRecover = times;
@@ -243,7 +299,11 @@ public final class QnnrtLlm extends QnnrtPart {
             }
         }
 
-        /** Return whether this call was asked to stop. Any thread. */
+        /**
+         * Tell whether this call was asked to stop. Any thread; throws nothing.
+         *
+         * @return also true after {@link QnnrtLlm#stop()}
+         */
         public boolean isStopped() {
             synchronized (turn) {
                 return stopped || born != stops;
@@ -251,12 +311,15 @@ public final class QnnrtLlm extends QnnrtPart {
         }
 
         /**
-         * Read the prompt and write the answer, and return when it has ended: this thread waits.
-         * A call that is stopped before it begins reads and writes nothing.
+         * Read the prompt and write the answer, and return when it has ended: this thread waits, so
+         * not the main one. A call that is stopped before it begins reads and writes nothing. What
+         * a listener throws comes through.
          *
+         * @return how it ended
          * @throws QnnrtException ARG: the prompt is empty, or has a token that does not exist;
          *     LIMIT: it is longer than the model's memory; BUSY: another call runs, and this one
-         *     may run later; STATE: it has run already; BACKEND: the vendor's library failed
+         *     may run later; STATE: it has run already, or the model is closed; BACKEND: the
+         *     vendor's library failed
          */
         public Answer run() {
             long llm = enter();

@@ -48,6 +48,12 @@ abstract class QnnrtPart implements AutoCloseable {
                 + "listener.");
     }
 
+    /**
+     * Free it. A second close() does nothing. Any thread.
+     *
+     * @throws QnnrtException BUSY: another call uses it, or this is called by its own listener;
+     *     nothing is closed
+     */
     @Override
     public final void close() {
         if (!used.compareAndSet(false, true)) {

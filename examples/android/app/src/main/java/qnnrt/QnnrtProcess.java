@@ -50,15 +50,33 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
     /** A model whose process ended so often in a row is refused. */
     public static final int MOST_ENDS = 3;
 
-    /** How a process is reached: QnnrtServiceLink on Android. */
+    /**
+     * How a process is reached: QnnrtServiceLink on Android. Threads: called on the thread of the
+     * call that needs a process, one at a time. Ownership: the QnnrtProcess ends what it returns.
+     * Errors: an IOException is thrown by the call as a QnnrtException with LIBRARY.
+     */
     public interface Link {
-        /** Start a process that answers with a QnnrtWork; return when it is reached. */
+        /**
+         * Start a process that answers with a QnnrtWork; return when it is reached.
+         *
+         * @return the way to it, which the QnnrtProcess ends
+         * @throws IOException it cannot be started; the call throws LIBRARY with its text
+         */
         Wire connect() throws IOException;
     }
 
-    /** A process that was started. */
+    /**
+     * A process that was started. Threads: call() on one at a time, end() on any. Ownership: the
+     * QnnrtProcess ends it. Errors: an IOException of call() says that the process has ended.
+     */
     public interface Wire {
-        /** Return the answer of QnnrtWork.call(); fail when the process has ended. */
+        /**
+         * Send a request, and wait for its answer.
+         *
+         * @param request bytes for QnnrtWork.call()
+         * @return the answer of QnnrtWork.call()
+         * @throws IOException the process has ended
+         */
         byte[] call(byte[] request) throws IOException;
 
         /** End the process at once, whatever it does; a call() that waits fails. Any thread. */
@@ -79,11 +97,13 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
     private boolean closed, talking;
 
     /**
-     * Nothing is started yet.
+     * Nothing is started yet. Any thread.
      *
+     * @param link starts processes
      * @param folder for files that both processes map, such as getCacheDir()
      * @param openMillis most time of a call that opens a library or a model
      * @param execMillis most time of an exec()
+     * @throws QnnrtException ARG: a null, or a time that is not above 0
      */
     public QnnrtProcess(Link link, File folder, long openMillis, long execMillis) {
         if (link == null || folder == null || openMillis <= 0 || execMillis <= 0) {
@@ -104,12 +124,24 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
         }
     }
 
-    /** Return how often the process ended without being asked to, or was ended because it hung. */
+    /**
+     * Count the ends of the process. Any thread, which waits for a call that is being sent; throws
+     * nothing.
+     *
+     * @return how often the process ended without being asked to, or was ended because it hung
+     */
     public synchronized int ends() {
         return ends;
     }
 
-    /** {@link QnnrtDevice#library} in the process. */
+    /**
+     * {@link QnnrtDevice#library} in the process.
+     *
+     * @param path as there
+     * @return what the library is
+     * @throws QnnrtException as there; BACKEND: the process ended or hung; LIBRARY: it cannot be
+     *     started
+     */
     @Override
     public synchronized QnnrtDevice.Library library(String path) {
         connect();
@@ -122,7 +154,15 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
         });
     }
 
-    /** {@link QnnrtDevice#folder} in the process. */
+    /**
+     * {@link QnnrtDevice#folder} in the process.
+     *
+     * @param path as there
+     * @param libraries as there
+     * @return what the metadata say
+     * @throws QnnrtException as there; BACKEND: the process ended or hung; LIBRARY: it cannot be
+     *     started
+     */
     @Override
     public synchronized QnnrtDevice.Folder folder(String path, String libraries) {
         connect();
@@ -136,7 +176,15 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
         });
     }
 
-    /** Open a model in the process, as {@link Qnnrt.Model} does. */
+    /**
+     * Open a model in the process, as {@link Qnnrt.Model} does.
+     *
+     * @param folder of the model
+     * @param library the backend library
+     * @return the model, which the caller closes
+     * @throws QnnrtException as there; BACKEND: the process ended or hung; LIBRARY: it cannot be
+     *     started
+     */
     @Override
     public Model open(String folder, String library) {
         Model model = new Model(folder, library);
@@ -146,7 +194,10 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
         return model;
     }
 
-    /** End the process and give up all that was in it. A second close() does nothing. */
+    /**
+     * End the process and give up all that was in it. A second close() does nothing. Any thread,
+     * which waits for a call that is being sent; throws nothing.
+     */
     @Override
     public synchronized void close() {
         closed = true;
@@ -239,7 +290,12 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
         }
     }
 
-    /** A model in the process. */
+    /**
+     * A model in the process. Threads: any; calls of one QnnrtProcess wait for each other.
+     * Ownership: the caller closes it, after its Runs and Llms. Errors: each call that needs the
+     * process may throw STATE (it is closed, or its process ended too often), BACKEND (the process
+     * ended or hung) and LIBRARY (it cannot be started).
+     */
     public final class Model implements AutoCloseable {
         private final String path, library;
         private List<String> names = new ArrayList<>();
@@ -251,12 +307,23 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
             this.library = library;
         }
 
-        /** Return the names that prepare() takes. */
+        /**
+         * Tell what prepare() takes. Throws nothing.
+         *
+         * @return the names; they cannot be changed
+         */
         public List<String> pipelines() {
             return names;
         }
 
-        /** Prepare a pipeline; null: the model's only one. */
+        /**
+         * Prepare a pipeline.
+         *
+         * @param pipeline one of pipelines(); null: the model's only one
+         * @return a run, which the caller closes before the model
+         * @throws QnnrtException as {@link Qnnrt.Model#prepare(String)}; IO: no file can be mapped
+         *     for its tensors; LIMIT: they are larger than such a file
+         */
         public Run prepare(String pipeline) {
             synchronized (QnnrtProcess.this) {
                 Run run = new Run(this, pipeline);
@@ -273,7 +340,12 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
             }
         }
 
-        /** Open the model as a language model, with a cache for one text. */
+        /**
+         * Open the model as a language model, with a cache for one text.
+         *
+         * @return a language model, which the caller closes before the model
+         * @throws QnnrtException as {@link Qnnrt.Model#llm()}
+         */
         public Llm llm() {
             synchronized (QnnrtProcess.this) {
                 Llm llm = new Llm(this);
@@ -283,7 +355,11 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
             }
         }
 
-        /** Close the model; BUSY while a Run or Llm of it is open. A second close() does nothing. */
+        /**
+         * Close the model. A second close() does nothing.
+         *
+         * @throws QnnrtException BUSY while a Run or Llm of it is open; nothing is closed
+         */
         @Override
         public void close() {
             synchronized (QnnrtProcess.this) {
@@ -338,21 +414,39 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
         }
     }
 
-    /** Takes what a language model writes. */
+    /**
+     * Takes what a language model writes. Threads: called on the thread of the call. Ownership:
+     * kept until the answer has ended. Errors: what it throws stops the answer, and generate()
+     * throws it.
+     */
     public interface Listener {
-        /** Take a piece of the text. Return whether to go on: false stops this answer. */
+        /**
+         * Take a piece of the text.
+         *
+         * @param text at least one whole character
+         * @return whether to go on: false stops this answer
+         */
         boolean piece(String text);
     }
 
-    /** Takes the tokens that a language model writes. */
+    /**
+     * Takes the tokens that a language model writes. Threads, ownership and errors as of {@link
+     * Listener}.
+     */
     public interface TokenListener {
-        /** Take a token. Return whether to go on: false stops this answer. */
+        /**
+         * Take a token.
+         *
+         * @param token its number
+         * @return whether to go on: false stops this answer
+         */
         boolean token(int token);
     }
 
     /**
-     * A language model in the process. After the end of the process the next answer starts it again;
-     * the text so far is with the listener.
+     * A language model in the process. After the end of the process the next answer starts it
+     * again; the text so far is with the listener. Threads: any; one answer at a time. Ownership:
+     * the caller closes it before its Model. Errors: as of {@link Model}.
      */
     public final class Llm implements AutoCloseable {
         private final Model model;
@@ -365,12 +459,24 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
             this.model = model;
         }
 
-        /** Return the number of tokens; 256: each token is a byte of UTF-8. */
+        /**
+         * Tell what tokens there are. Throws nothing.
+         *
+         * @return the number of tokens; 256: each token is a byte of UTF-8
+         */
         public int vocabulary() {
             return vocabulary;
         }
 
-        /** {@link QnnrtLlm#sampling}, for the next answers; numbers that are wrong fail there. */
+        /**
+         * {@link QnnrtLlm#sampling}, for the next answers; numbers that are wrong fail there.
+         * Throws nothing.
+         *
+         * @param temperature as there
+         * @param topK as there
+         * @param topP as there
+         * @param seed as there
+         */
         public void sampling(float temperature, int topK, float topP, long seed) {
             synchronized (QnnrtProcess.this) {
                 this.temperature = temperature;
@@ -382,18 +488,30 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
 
         /**
          * {@link QnnrtLlm#generate(String, int, QnnrtLlm.Text)}: the thread of the call waits. Each
-         * step of the prompt and each piece may take the time of an exec(). What the listener throws
-         * stops the answer, too.
+         * step of the prompt and each piece may take the time of an exec(). What the listener
+         * throws stops the answer, too.
          *
-         * @throws QnnrtException BUSY: another answer is being written in the process; as
-         *     {@link QnnrtLlm.Call#run()}; BACKEND: the process ended
+         * @param prompt as there
+         * @param most as there
+         * @param listener takes the pieces, on the thread of the call
+         * @return how it ended
+         * @throws QnnrtException BUSY: another answer is being written in the process; as {@link
+         *     QnnrtLlm.Call#run()}; BACKEND: the process ended; ARG: a null
          */
         public QnnrtLlm.Answer generate(String prompt, int most, Listener listener) {
             Qnnrt.required("prompt", prompt);
             return answer(prompt, null, most, listener, null);
         }
 
-        /** {@link QnnrtLlm#generate(int[], int, QnnrtLlm.Tokens)}, likewise. */
+        /**
+         * {@link QnnrtLlm#generate(int[], int, QnnrtLlm.Tokens)}, likewise.
+         *
+         * @param prompt as there
+         * @param most as there
+         * @param listener takes the tokens, on the thread of the call
+         * @return how it ended
+         * @throws QnnrtException likewise
+         */
         public QnnrtLlm.Answer generate(int[] prompt, int most, TokenListener listener) {
             Qnnrt.required("prompt", prompt);
             return answer(null, prompt, most, null, listener);
@@ -478,6 +596,10 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
             }
         }
 
+        /**
+         * Close it; an answer that is being written ends first or fails. A second close() does
+         * nothing. Throws nothing.
+         */
         @Override
         public void close() {
             synchronized (QnnrtProcess.this) {
@@ -519,7 +641,10 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
         return events;
     }
 
-    /** A tensor that a pipeline reads or writes. */
+    /**
+     * A tensor that a pipeline reads or writes. Threads: any; what is public does not change.
+     * Ownership: numbers and texts only. Errors: none.
+     */
     public static final class Tensor {
         /** As of {@link Qnnrt.Tensor}. */
         public final String name, role, text;
@@ -540,13 +665,21 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
             }
         }
 
-        /** Return a copy of the dimensions, row-major. */
+        /**
+         * Tell the dimensions.
+         *
+         * @return a copy, row-major
+         */
         public int[] dims() {
             return dims.clone();
         }
     }
 
-    /** A pipeline in the process, with inputs and outputs in memory that both processes map. */
+    /**
+     * A pipeline in the process, with inputs and outputs in memory that both processes map.
+     * Threads: any; one call of a QnnrtProcess at a time is sent. Ownership: the caller closes it
+     * before its Model. Errors: as of {@link Model}.
+     */
     public final class Run implements AutoCloseable {
         private final Model model;
         private final String pipeline;
@@ -560,15 +693,21 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
             this.pipeline = pipeline;
         }
 
-        /** Return all tensors, in the order in which the steps list them. */
+        /**
+         * Tell what the pipeline reads and writes. Throws nothing.
+         *
+         * @return all tensors, in the order in which the steps list them; it cannot be changed
+         */
         public List<Tensor> tensors() {
             return tensors;
         }
 
         /**
-         * Return the memory of an input or output, in native order, as a view with a position of
-         * its own. It stays the same after a restart, and valid after close().
+         * Show the memory of an input or output, in native order, as a view with a position of its
+         * own. It stays the same after a restart, and valid after close().
          *
+         * @param name of a tensor
+         * @return the view
          * @throws QnnrtException NOT_FOUND: no input or output has the name
          */
         public ByteBuffer data(String name) {
@@ -581,7 +720,12 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
                     + "\"", "Use a name of tensors().");
         }
 
-        /** Execute the pipeline in the process, which is started again if it ended before. */
+        /**
+         * Execute the pipeline in the process, which is started again if it ended before.
+         *
+         * @throws QnnrtException as {@link Qnnrt.Run#exec()}; BACKEND with vendorCode 0: the
+         *     process ended or hung; MISMATCH: the model has other tensors after a restart
+         */
         public void exec() {
             synchronized (QnnrtProcess.this) {
                 if (file == null) {
@@ -593,6 +737,7 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
             }
         }
 
+        /** Close the run, and delete its file. A second close() does nothing. Throws nothing. */
         @Override
         public void close() {
             synchronized (QnnrtProcess.this) {

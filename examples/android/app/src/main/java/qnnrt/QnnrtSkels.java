@@ -26,9 +26,10 @@ import java.util.List;
  * each list and compared with their sums on the way. The folder that install() returns has all of
  * them or does not exist, also if the process is killed or the storage is full.
  *
- * Threads: any thread, and any process of the app; calls wait for each other. Errors: a
- * QnnrtException with cause and remedy; nothing of a copy that failed is left. Unproven without a
- * phone: that the DSP opens the files there.
+ * Threads: any thread, and any process of the app; calls wait for each other. Ownership: streams are
+ * closed here; the files stay until another list replaces them. Errors: a QnnrtException with cause
+ * and remedy; nothing of a copy that failed is left. Unproven without a phone: that the DSP opens
+ * the files there.
  */
 public final class QnnrtSkels {
     private static final String LIST = "SHA256SUMS";
@@ -36,19 +37,34 @@ public final class QnnrtSkels {
 
     private QnnrtSkels() { }
 
-    /** Where the files come from: the assets, or a folder of a pack that is delivered later. */
+    /**
+     * Where the files come from: the assets, or a folder of a pack that is delivered later.
+     * Threads: called on the thread of install(). Ownership: install() closes the streams. Errors:
+     * an IOException ends install(), which throws a QnnrtException.
+     */
     public interface Files {
-        /** Return a new stream of a file of the set, which install() closes. */
+        /**
+         * Open a file of the set.
+         *
+         * @param name one part of a path: SHA256SUMS, or a name in it
+         * @return a new stream, which install() closes
+         * @throws IOException install() throws it as a QnnrtException
+         */
         InputStream open(String name) throws IOException;
     }
 
     /**
-     * Return the folder of the files, which is below a folder of the app. The first call for a list
-     * copies them, about 14 MB for each generation, and removes the files of another list or
-     * generation: give each generation a folder of its own if the app uses several.
+     * Put the files into a folder below a folder of the app. The first call for a list copies them,
+     * about 14 MB for each generation, and removes the files of another list or generation: give
+     * each generation a folder of its own if the app uses several. Not on the main thread.
      *
+     * @param files opens the list and the files of the set
      * @param folder is made if it does not exist; nothing else may be in it
      * @param generation of the NPU: 75; 0: all files of the list
+     * @return the folder that has the files, for ADSP_LIBRARY_PATH
+     * @throws QnnrtException NOT_FOUND: the set has no list, or the list no file of the generation;
+     *     FORMAT, LIMIT: the list is none; IO: a file cannot be read, has another sum, or cannot be
+     *     written; ARG: a null
      */
     public static File install(Files files, File folder, int generation) {
         List<String[]> lines = select(read(files), generation);

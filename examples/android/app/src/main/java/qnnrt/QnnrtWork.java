@@ -28,6 +28,8 @@ import java.util.concurrent.LinkedBlockingQueue;
  * of the process.
  *
  * Threads: any; one request is answered at a time, and others wait.
+ *
+ * Errors: call() throws nothing.
  */
 public final class QnnrtWork implements AutoCloseable {
     static final int LIBRARY = 1, FOLDER = 2, OPEN = 3, PREPARE = 4, BIND = 5, EXEC = 6, CLOSE = 7,
@@ -36,6 +38,9 @@ public final class QnnrtWork implements AutoCloseable {
     private final Map<Integer, AutoCloseable> objects = new HashMap<>();
     private int next = 1;
     private Talk talk;
+
+    /** Nothing is open. Any thread; throws nothing. */
+    public QnnrtWork() { }
 
     /** What writes a request or an answer. */
     interface Body {
@@ -74,7 +79,12 @@ public final class QnnrtWork implements AutoCloseable {
         return new String(bytes, StandardCharsets.UTF_8);
     }
 
-    /** Answer a request. Never throws: an exception becomes an answer, which QnnrtProcess throws. */
+    /**
+     * Answer a request. Never throws: an exception becomes an answer, which QnnrtProcess throws.
+     *
+     * @param request what QnnrtProcess sent
+     * @return the answer, for QnnrtProcess
+     */
     public synchronized byte[] call(byte[] request) {
         try {
             DataInputStream in = reader(request);
@@ -295,7 +305,11 @@ public final class QnnrtWork implements AutoCloseable {
         }
     }
 
-    /** Close all runs, then all models. */
+    /**
+     * Close all runs, then all models. A second close() does nothing.
+     *
+     * @throws QnnrtException BUSY: an answer is being written
+     */
     @Override
     public synchronized void close() {
         for (int number = next; --number > 0;) {

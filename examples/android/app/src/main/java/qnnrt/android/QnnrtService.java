@@ -20,6 +20,8 @@ import qnnrt.QnnrtWork;
  * Ownership: the service owns all models that were opened in it; they end with the process.
  *
  * Threads: the system's; QnnrtWork answers one request at a time.
+ *
+ * Errors: those of a request are answers, which QnnrtProcess throws.
  */
 public final class QnnrtService extends Service {
     static final String SKELS = "qnnrt.skels";
@@ -37,7 +39,15 @@ public final class QnnrtService extends Service {
         }
     };
 
-    /** Tell the DSP where the skels are, before a library is loaded. */
+    /** Made by the system. */
+    public QnnrtService() { }
+
+    /**
+     * Tell the DSP where the skels are, before a library is loaded. On the main thread.
+     *
+     * @param intent of QnnrtServiceLink
+     * @return the way to QnnrtWork; null: refused
+     */
     @Override
     public IBinder onBind(Intent intent) {
         String skels = intent.getStringExtra(SKELS);
@@ -51,6 +61,7 @@ public final class QnnrtService extends Service {
         return binder;
     }
 
+    /** Close all models. On the main thread. */
     @Override
     public void onDestroy() {
         work.close();

@@ -30,6 +30,9 @@ public final class QnnrtServiceLink implements QnnrtProcess.Link {
     private final String skels;
 
     /**
+     * Nothing is bound yet. Any thread; throws nothing.
+     *
+     * @param context of the app or a part of it; its application's is kept
      * @param skels for ADSP_LIBRARY_PATH in the service's process: the folder of the skels, or
      *     several separated by ';'; null: it is not set
      */
@@ -38,6 +41,13 @@ public final class QnnrtServiceLink implements QnnrtProcess.Link {
         this.skels = skels;
     }
 
+    /**
+     * Bind the service, and wait until it answers, at most 30 seconds. Any thread but the main one.
+     *
+     * @return the way to it, which QnnrtProcess ends
+     * @throws IOException the service is not declared, refused, or its process ended; nothing stays
+     *     bound
+     */
     @Override
     public QnnrtProcess.Wire connect() throws IOException {
         if (Looper.myLooper() == Looper.getMainLooper()) {
