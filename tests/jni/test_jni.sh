@@ -109,6 +109,9 @@ java_test() {
 }
 java_test JniTest "$ref" "$tmp/layer" "$tmp/llm" "$numbers" "$tmp/begins" "$tmp/c/token_ar1_cl128/logits.raw" "$prompt" "$text"
 
+mkdir "$tmp/misuse"
+java_test MisuseTest "$ref" "$tmp/layer" "$tmp/llm" "$tmp/misuse"
+
 # Memory of anonymous files; that of a libcdsprpc.so as phones have it; and the cost of an exec.
 mkdir "$tmp/rpc" "$tmp/work" "$tmp/work2"
 check rpcmem "fake_cdsprpc.c does not compile" ${CC:-cc} -std=c99 -O1 -fPIC -shared -o "$tmp/rpc/libcdsprpc.so" "$tests/fake/fake_cdsprpc.c"

@@ -416,7 +416,7 @@ JNI(jbyteArray, nativeTensor)(JNIEnv *env, jclass self, jlong run, jint index, j
 {
     const qnnrt_pipeline_info *pipeline =
         qnnrt_pipeline_get_info(qnnrt_run_pipeline(run_of(run)));
-    jlong numbers[4 + 32];
+    jlong numbers[4 + JNI_MOST_RANK];
     char text[256];
     (void)self;
     if ((size_t)index >= pipeline->slot_count)
@@ -428,7 +428,7 @@ JNI(jbyteArray, nativeTensor)(JNIEnv *env, jclass self, jlong run, jint index, j
     numbers[1] = (jlong)tensor->bytes;
     numbers[2] = (jlong)tensor->count;
     numbers[3] = (jlong)tensor->rank;
-    for (uint32_t i = 0; i < tensor->rank; ++i)         /* at most 32, see qnnrt_limits.rank */
+    for (uint32_t i = 0; i < tensor->rank; ++i)
         numbers[4 + i] = (jlong)tensor->dims[i];
     (*env)->SetLongArrayRegion(env, facts, 0, (jsize)(4 + tensor->rank), numbers);
     if ((*env)->ExceptionCheck(env))
@@ -539,16 +539,15 @@ JNI(void, nativeExec)(JNIEnv *env, jclass self, jobject keep, jlong handle)
 JNI(jintArray, nativeDims)(JNIEnv *env, jclass self, jlong handle, jlong slot_handle, jboolean set,
                            jintArray dims)
 {
-    enum { MOST = 32 };
     qnnrt_run *run = run_of(handle);
     const qnnrt_slot *slot = (const qnnrt_slot *)jni_object(slot_handle);
     const uint32_t *now;
-    jint numbers[MOST];
-    uint32_t wanted[MOST], rank = 0;
+    jint numbers[JNI_MOST_RANK];
+    uint32_t wanted[JNI_MOST_RANK], rank = 0;
     (void)self;
     if (dims != NULL) {
         rank = (uint32_t)(*env)->GetArrayLength(env, dims);
-        if (rank > MOST) {
+        if (rank > JNI_MOST_RANK) {
             jni_throw(env, QNNRT_E_ARG, 0, "more dims than a tensor has", "");
             return NULL;
         }
@@ -564,7 +563,7 @@ JNI(jintArray, nativeDims)(JNIEnv *env, jclass self, jlong handle, jlong slot_ha
     jintArray result = now != NULL ? (*env)->NewIntArray(env, (jsize)rank) : NULL;
     if (result == NULL)
         return NULL;
-    for (uint32_t i = 0; i < rank; ++i)                 /* at most 32, see qnnrt_limits.rank */
+    for (uint32_t i = 0; i < rank; ++i)        
         numbers[i] = (jint)now[i];
     (*env)->SetIntArrayRegion(env, result, 0, (jsize)rank, numbers);
     return result;

@@ -18,6 +18,9 @@
    Qnnrt.nativeExec() calls. */
 #define QNNRT_JNI(java, type, name) JNIEXPORT type JNICALL Java_qnnrt_##java##_##name
 
+/* Dims of a tensor: no model opens with more, see qnnrt_limits.rank. */
+enum { JNI_MOST_RANK = 32 };
+
 /* What is found when the library is loaded: the virtual machine, Qnnrt.java and its functions that C
    calls. */
 struct jni_java {

@@ -179,6 +179,7 @@ static int keep_text(JNIEnv *env, jni_model *m, jbyteArray bytes, const char **t
 
 /* Options that are numbers, by the names that Qnnrt.java gives them. */
 #define AT(name, member) { name, offsetof(jni_model, member), sizeof(((jni_model *)0)->member) }
+#define LIMIT(member) AT("limit " #member, desc.model.limits.member)
 static const struct { const char *name; size_t offset, bytes; } number_options[] = {
     AT("soc_model", desc.model.backend_desc.soc_model),
     AT("log_level", desc.model.backend_desc.log_level),
@@ -191,20 +192,11 @@ static const struct { const char *name; size_t offset, bytes; } number_options[]
     AT("verify", verify),
     AT("budget", budget),
     AT("has_budget", has_budget),
-    AT("file_bytes", desc.model.limits.file_bytes),
-    AT("arena_bytes", desc.model.limits.arena_bytes),
-    AT("files", desc.model.limits.files),
-    AT("tensors", desc.model.limits.tensors),
-    AT("name_bytes", desc.model.limits.name_bytes),
-    AT("rank", desc.model.limits.rank),
-    AT("json_bytes", desc.model.limits.json_bytes),
-    AT("scales", desc.model.limits.scales),
-    AT("entries", desc.model.limits.entries),
-    AT("places", desc.model.limits.places),
-    AT("steps", desc.model.limits.steps),
-    AT("looks", desc.model.limits.looks)
+    LIMIT(file_bytes), LIMIT(arena_bytes), LIMIT(files), LIMIT(tensors), LIMIT(name_bytes), LIMIT(rank),
+    LIMIT(json_bytes), LIMIT(scales), LIMIT(entries), LIMIT(places), LIMIT(steps), LIMIT(looks)
 };
 #undef AT
+#undef LIMIT
 
 JNI(void, nativeNumber)(JNIEnv *env, jclass self, jlong model, jbyteArray name, jlong value)
 {
@@ -351,7 +343,12 @@ static qnnrt_result set_budget(jni_model *m, uint64_t bytes, qnnrt_error *err)
 static qnnrt_result open_model(jni_model *m, const char *folder, qnnrt_error *err)
 {
     qnnrt_desc *desc = &m->desc.model;
-    const int memory = m->file_count > 0 && m->files[0].data != NULL;
+    int memory = 0;                                     /* a file of several may be in memory */
+    for (size_t i = 0; i < m->file_count; ++i)
+        memory |= m->files[i].data != NULL;
+    if (desc->limits.rank > JNI_MOST_RANK)
+        return qnnrt_error_set(err, QNNRT_E_LIMIT, "limits.rank is %u, and Qnnrt.java takes %d at most",
+                               (unsigned)desc->limits.rank, JNI_MOST_RANK);
     jni_host_functions(&m->desc);
     m->desc.backends = m->role_count > 0 ? m->roles : NULL;
     m->desc.backend_count = m->role_count;

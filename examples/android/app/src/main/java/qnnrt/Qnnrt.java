@@ -282,9 +282,7 @@ public final class Qnnrt {
          * @throws QnnrtException ARG: bytes are below 0
          */
         public Options budget(long bytes) {
-            if (bytes < 0) {
-                throw fail("the budget is " + bytes + " bytes", "");
-            }
+            notNegative("budget", bytes);
             return number("budget", bytes).number("has_budget", 1);
         }
 
@@ -337,11 +335,12 @@ public final class Qnnrt {
          * @param name of a field of qnnrt_limits, such as "file_bytes"
          * @param value 0: its default
          * @return this object
-         * @throws QnnrtException ARG: the name is null
+         * @throws QnnrtException ARG: the name is null, or the value below 0
          */
         public Options limit(String name, long value) {
             required("limit", name);
-            return number(name, value);
+            notNegative("limit " + name, value);
+            return number("limit " + name, value);
         }
 
         /**
@@ -789,6 +788,7 @@ public final class Qnnrt {
          *     without a budget
          */
         public synchronized void budget(long bytes) {
+            notNegative("budget", bytes);
             long handle = handle();
             alone(0, "budget()");
             try {
@@ -1193,6 +1193,7 @@ public final class Qnnrt {
          *     than a tensor has, or null
          */
         public void setDims(String name, int... dims) {
+            required("dims", dims);
             long run = enter();
             try {
                 nativeDims(run, find(run, name).slot, true, dims.length == 0 ? null : dims);
@@ -1333,14 +1334,18 @@ public final class Qnnrt {
         return new QnnrtException(QnnrtException.ARG, 0, text, hint);
     }
 
+    private static void notNegative(String what, long value) {
+        if (value < 0) {
+            throw fail("the " + what + " is " + value, "");
+        }
+    }
+
     static QnnrtException closed(String what) {
         return new QnnrtException(QnnrtException.STATE, 0, "the " + what + " is closed", "");
     }
 
     static void required(String what, Object value) {
-        if (value == null) {
-            throw fail("the " + what + " is null", "");
-        }
+        QnnrtException.required(what, value);
     }
 
     /** Strings cross the border as UTF-8: the strings of JNI write some characters otherwise. */

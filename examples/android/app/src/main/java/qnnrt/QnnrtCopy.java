@@ -100,6 +100,8 @@ public final class QnnrtCopy {
      *     above 2^63; CANCELLED: the progress said so
      */
     public static void fill(List<Source> sources, File folder, Progress progress) {
+        QnnrtException.required("list of files", sources);
+        QnnrtException.required("folder", folder);
         synchronized (QnnrtCopy.class) {
             File part = beside(folder, ".part"), whole = beside(folder, ".whole");
             long total = check(sources, folder);
@@ -131,6 +133,7 @@ public final class QnnrtCopy {
      *     folder is null
      */
     public static boolean settle(File folder) {
+        QnnrtException.required("folder", folder);
         synchronized (QnnrtCopy.class) {
             File whole = beside(folder, ".whole");
             remove(beside(folder, ".part"));
@@ -152,6 +155,8 @@ public final class QnnrtCopy {
         long known = 0;
         boolean all = true;
         for (Source source : sources) {
+            QnnrtException.required("file", source);
+            QnnrtException.required("content of \"" + source.name + "\"", source.content);
             String name = source.name;
             if (name == null || name.isEmpty() || name.equals(".") || name.equals("..")
                     || name.indexOf('/') >= 0 || name.indexOf('\0') >= 0
@@ -174,6 +179,10 @@ public final class QnnrtCopy {
             throw new QnnrtException(QnnrtException.ARG, 0, "there is no file to copy", "");
         }
         File parent = folder.getAbsoluteFile().getParentFile();
+        if (parent == null) {
+            throw new QnnrtException(QnnrtException.ARG, 0, folder + " is not below a folder",
+                    "Name a folder in a folder of the app.");
+        }
         long free = parent.getUsableSpace();
         if (known > free && parent.isDirectory()) {
             throw storage("the files have " + known + " bytes, and the storage has " + free

@@ -56,6 +56,13 @@ public final class QnnrtException extends RuntimeException {
         this.hint = hint;
     }
 
+    /** Refuse a null; here, because not every class loads the library. */
+    static void required(String what, Object value) {
+        if (value == null) {
+            throw new QnnrtException(ARG, 0, "the " + what + " is null", "");
+        }
+    }
+
     /**
      * Tell whether the DSP restarted: call Model.recover(), then again what failed.
      *

@@ -60,11 +60,12 @@ abstract class QnnrtPart implements AutoCloseable {
             throw busy();
         }
         try {
-            if (handle != 0) {
+            long open = handle;
+            handle = 0;                   /* whatever is thrown, it is not freed twice */
+            if (open != 0) {
                 synchronized (model) {    /* so that Model.close() sees all of it or nothing */
-                    destroy(handle);
+                    destroy(open);
                 }
-                handle = 0;
             }
         } finally {
             used.set(false);

@@ -67,13 +67,15 @@ public final class QnnrtSkels {
      *     written; ARG: a null
      */
     public static File install(Files files, File folder, int generation) {
+        QnnrtException.required("opener of files", files);
+        QnnrtException.required("folder", folder);
         List<String[]> lines = select(read(files), generation);
         MessageDigest digest = sha256();
         List<QnnrtCopy.Source> sources = new ArrayList<>();
         for (String[] line : lines) {
             String sum = line[0], name = line[1];
             digest.update((sum + "  " + name + "\n").getBytes(StandardCharsets.UTF_8));
-            sources.add(new QnnrtCopy.Source(name, -1, () -> new Summed(files.open(name), sum)));
+            sources.add(new QnnrtCopy.Source(name, -1, () -> new Summed(open(files, name), sum)));
         }
         File at = new File(folder, hex(digest).substring(0, 16));
         if (!folder.isDirectory() && !folder.mkdirs() && !folder.isDirectory()) {
@@ -112,8 +114,16 @@ public final class QnnrtSkels {
         return true;
     }
 
+    private static InputStream open(Files files, String name) throws IOException {
+        InputStream from = files.open(name);
+        if (from == null) {
+            throw new IOException("its provider gives nothing");
+        }
+        return from;
+    }
+
     private static String read(Files files) {
-        try (InputStream from = files.open(LIST)) {
+        try (InputStream from = open(files, LIST)) {
             ByteArrayOutputStream text = new ByteArrayOutputStream();
             byte[] block = new byte[4096];
             int count;
