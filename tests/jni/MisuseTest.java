@@ -11,7 +11,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import qnnrt.Qnnrt;
 import qnnrt.QnnrtCopy;
 import qnnrt.QnnrtException;
+import qnnrt.QnnrtProcess;
 import qnnrt.QnnrtSkels;
+import qnnrt.QnnrtWork;
 
 /**
  * What an app developer does that the layer did not think of. tests/jni/test_jni.sh runs it:
@@ -189,6 +191,60 @@ public final class MisuseTest {
         check("there_were_lines", lines.get() > 0, "none");
     }
 
+    /* ---- the other process, in this one ------------------------------------------------------ */
+
+    private static final class Near implements QnnrtProcess.Wire {
+        final QnnrtWork work = new QnnrtWork();
+
+        @Override
+        public byte[] call(byte[] request) {
+            return work.call(request);
+        }
+
+        @Override
+        public void end() { }
+    }
+
+    private static void process() throws Exception {
+        Near near = new Near();
+        File folder = Files.createDirectory(work.resolve("memory")).toFile();
+        try (QnnrtProcess process = new QnnrtProcess(() -> near, folder, Long.MAX_VALUE, Long.MAX_VALUE)) {
+            QnnrtProcess.Model model = process.open(llm, library);
+            QnnrtProcess.Llm writer = model.llm();
+            try {
+                writer.generate("a", 9, piece -> {
+                    throw new AssertionError("enough");
+                });
+                check("a_listener_throws_an_error", false, "nothing came through");
+            } catch (AssertionError thrown) {
+                equal("a_listener_throws_an_error", "enough", thrown.getMessage());
+            }
+            equal("the_next_answer", 3, writer.generate("a", 3, piece -> true).tokens);
+            refused("a_listener_closes", QnnrtException.BUSY, "answer", () -> writer.generate("a", 9, piece -> {
+                writer.close();
+                return true;
+            }));
+            equal("the_answer_after_it", 3, writer.generate("a", 3, piece -> true).tokens);
+            writer.close();
+
+            Files.delete(folder.toPath());
+            refused("no_memory", QnnrtException.IO, "memory", () -> model.prepare("token_ar1_cl128"));
+            Files.createDirectory(folder.toPath());
+            model.close();
+            equal("what_failed_is_closed", "", JniTest.control(library, "ledger"));
+
+            QnnrtProcess.Model again = process.open(llm, library);
+            AtomicInteger pieces = new AtomicInteger();
+            equal("the_service_is_destroyed", "stopped", again.llm().generate("a", 100, piece -> {
+                if (pieces.incrementAndGet() == 2) {
+                    near.work.close();
+                }
+                return true;
+            }).stopped);
+        }
+        equal("the_service_closes_all", "", JniTest.control(library, "ledger"));
+    }
+
     public static void main(String[] arguments) {
         library = arguments[0];
         layer = arguments[1];
@@ -198,6 +254,7 @@ public final class MisuseTest {
         part("nulls", MisuseTest::nulls);
         part("lifetimes", MisuseTest::lifetimes);
         part("logs", MisuseTest::logs);
+        part("process", MisuseTest::process);
         System.out.println(passed + " passed, " + failed + " failed");
         System.exit(failed != 0 ? 1 : 0);
     }

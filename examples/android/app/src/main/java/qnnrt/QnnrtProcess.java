@@ -94,7 +94,8 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
     private Wire wire;
     private int life;                         /* the number of the process, from 1 */
     private int ends;
-    private boolean closed, talking;
+    private boolean closed;
+    private Llm talking;                      /* whose answer is being written, or null */
 
     /**
      * Nothing is started yet. Any thread.
@@ -112,8 +113,8 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
         }
         this.link = link;
         this.folder = folder;
-        this.openMillis = openMillis;
-        this.execMillis = execMillis;
+        this.openMillis = Math.min(openMillis, Integer.MAX_VALUE);     /* as a Timer takes */
+        this.execMillis = Math.min(execMillis, Integer.MAX_VALUE);
         String[] names = folder.list();
         for (String name : names == null ? new String[0] : names) {
             String[] words = name.split("-");
@@ -525,7 +526,7 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
                 if (gone) {
                     throw Qnnrt.closed("language model");
                 }
-                if (talking) {
+                if (talking != null) {
                     throw new QnnrtException(QnnrtException.BUSY, 0, "an answer is being written "
                             + "in the process", "Wait for its end, or let its listener stop it.");
                 }
@@ -546,13 +547,13 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
                         }
                     }
                 }, in -> null);
-                talking = true;
+                talking = this;
             }
             try {
                 return follow(here, pieces, numbers);
             } finally {
                 synchronized (QnnrtProcess.this) {
-                    talking = false;
+                    talking = null;
                 }
             }
         }
@@ -560,11 +561,11 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
         /** Give the listener what is written, until the end. What it throws stops the answer. */
         private QnnrtLlm.Answer follow(int here, Listener pieces, TokenListener numbers) {
             boolean goOn = true;
-            RuntimeException failure = null;
+            Throwable failure = null;
             for (;;) {
                 for (Object event : next(here, !goOn)) {
                     if (event instanceof QnnrtLlm.Answer && failure != null) {
-                        throw failure;
+                        QnnrtProcess.<RuntimeException>rethrow(failure);
                     }
                     if (event instanceof QnnrtLlm.Answer) {
                         return (QnnrtLlm.Answer) event;
@@ -574,7 +575,7 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
                             goOn = event instanceof Integer ? numbers.token((Integer) event)
                                     : pieces.piece((String) event);
                         }
-                    } catch (RuntimeException thrown) {
+                    } catch (Throwable thrown) {
                         failure = thrown;
                         goOn = false;
                     }
@@ -597,12 +598,18 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
         }
 
         /**
-         * Close it; an answer that is being written ends first or fails. A second close() does
-         * nothing. Throws nothing.
+         * Close it. A second close() does nothing.
+         *
+         * @throws QnnrtException BUSY while an answer of it is being written; nothing is closed
          */
         @Override
         public void close() {
             synchronized (QnnrtProcess.this) {
+                if (talking == this && wire != null) {
+                    throw new QnnrtException(QnnrtException.BUSY, 0, "an answer of the language "
+                            + "model is being written", "Let its listener stop it, and close it "
+                            + "then.");
+                }
                 if (!gone) {
                     gone = true;
                     drop(born, number);
@@ -624,6 +631,12 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
                     });
             born = life;
         }
+    }
+
+    /** Throw what a listener threw, as it is: Kotlin declares no exceptions. */
+    @SuppressWarnings("unchecked")
+    private static <T extends Throwable> void rethrow(Throwable thrown) throws T {
+        throw (T) thrown;
     }
 
     private static List<Object> events(DataInputStream in) throws IOException {
@@ -767,6 +780,19 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
                 }
                 return made;
             });
+            boolean bound = false;
+            try {
+                bind(found);
+                bound = true;
+            } finally {
+                if (!bound) {                 /* nobody else closes it there */
+                    drop(life, number);
+                }
+            }
+            born = life;
+        }
+
+        private void bind(List<Tensor> found) {
             boolean first = memory == null;
             lay(found);
             model.guarded(QnnrtWork.BIND, openMillis, out -> {
@@ -782,7 +808,6 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
                     }
                 }
             }, in -> null);
-            born = life;
         }
 
         /** Lay inputs and outputs into a file; after a restart they must be what they were. */

@@ -220,6 +220,7 @@ public final class QnnrtWork implements AutoCloseable {
          *  answer or an exception at the end. */
         private final BlockingQueue<Object> events = new LinkedBlockingQueue<>();
         private final QnnrtLlm.Call call;
+        private final Thread thread;
 
         Talk(QnnrtLlm llm, DataInputStream in) throws IOException {
             llm.sampling(in.readFloat(), in.readInt(), in.readFloat(), in.readLong());
@@ -232,13 +233,24 @@ public final class QnnrtWork implements AutoCloseable {
             call = (text != null ? llm.text(text, most, events::add)
                     : llm.tokens(tokens, most, events::add))
                     .progress((done, count) -> events.add(""));
-            new Thread(() -> {
+            thread = new Thread(() -> {
                 try {
                     events.add(call.run());
                 } catch (Throwable thrown) {
                     events.add(thrown);
                 }
-            }, "qnnrt answer").start();
+            }, "qnnrt answer");
+            thread.start();
+        }
+
+        /** Stop it, and wait until it has ended. */
+        void end() {
+            call.stop();
+            try {
+                thread.join();
+            } catch (InterruptedException thrown) {
+                Thread.currentThread().interrupt();
+            }
         }
 
         /** Wait for an event, and tell all that are there. */
@@ -306,12 +318,14 @@ public final class QnnrtWork implements AutoCloseable {
     }
 
     /**
-     * Close all runs, then all models. A second close() does nothing.
-     *
-     * @throws QnnrtException BUSY: an answer is being written
+     * Stop the answer that is being written, and close all runs, then all models. A second close()
+     * does nothing. Throws nothing.
      */
     @Override
     public synchronized void close() {
+        if (talk != null) {
+            talk.end();
+        }
         for (int number = next; --number > 0;) {
             if (objects.containsKey(number)) {
                 close(number);
