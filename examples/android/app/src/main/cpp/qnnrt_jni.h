@@ -1,6 +1,7 @@
 /* qnnrt_jni.h - what the units of libqnnrt_jni.so share: errors, texts, handles
 
-   Each class Qnnrt*.java has its unit qnnrt_jni*.c; qnnrt_jni.c has the implementation of the headers.
+   Each class Qnnrt*.java has its unit qnnrt_jni*.c, Qnnrt.java two: _open.c and _run.c. qnnrt_jni.c has
+   the implementation of the headers, and what is declared here.
    A function that throws makes the exception; it is thrown when the C function returns to Java.  */
 #ifndef QNNRT_JNI_H
 #define QNNRT_JNI_H

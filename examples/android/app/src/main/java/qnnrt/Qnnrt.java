@@ -17,8 +17,8 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * qnnrt.h for Java and Kotlin; qnnrt_jni.c and qnnrt_jni_open.c are the other half. QnnrtLlm has the
- * language models.
+ * qnnrt.h for Java and Kotlin; qnnrt_jni_open.c and qnnrt_jni_run.c are the other half. QnnrtLlm has
+ * the language models.
  *
  * <pre>
  *   Qnnrt.Options options = new Qnnrt.Options().backend(libraries + "/libQnnHtp.so")
@@ -1387,7 +1387,7 @@ public final class Qnnrt {
         }
     }
 
-    /* The functions of qnnrt_jni.c. A `keep` is passed so that the virtual machine holds the object,
+    /* The functions of qnnrt_jni_run.c. A `keep` is passed so that the virtual machine holds the object,
        and with it the bound buffers, until the call returns. */
     private static native byte[] nativeVersion();
     private static native ByteBuffer nativeBuffer(long bytes, long[] block);
