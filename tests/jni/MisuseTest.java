@@ -195,9 +195,13 @@ public final class MisuseTest {
 
     private static final class Near implements QnnrtProcess.Wire {
         final QnnrtWork work = new QnnrtWork();
+        boolean ended;
 
         @Override
-        public byte[] call(byte[] request) {
+        public byte[] call(byte[] request) throws IOException {
+            if (ended) {
+                throw new IOException("it ended");
+            }
             return work.call(request);
         }
 
@@ -245,6 +249,32 @@ public final class MisuseTest {
         equal("the_service_closes_all", "", JniTest.control(library, "ledger"));
     }
 
+    /** Storage runs low, the system empties the cache of the app, and then the process ends. */
+    private static void cacheIsEmptied() throws Exception {
+        File folder = Files.createDirectory(work.resolve("cache")).toFile();
+        Near[] last = new Near[1];
+        try (QnnrtProcess process = new QnnrtProcess(() -> last[0] = new Near(), folder, 60000, 60000);
+                QnnrtProcess.Model model = process.open(layer, library);
+                QnnrtProcess.Run run = model.prepare(null)) {
+            run.exec();
+            for (File file : folder.listFiles()) {
+                Files.delete(file.toPath());
+            }
+            run.exec();
+            last[0].ended = true;
+            refused("the_process_ends", QnnrtException.BACKEND, "ended", run::exec);
+            last[0].work.close();
+            refused("its_file_is_gone", QnnrtException.IO, "deleted", run::exec);
+            try (QnnrtProcess.Run next = model.prepare(null)) {
+                next.exec();
+                equal("a_new_run_has_a_file", 1, folder.list().length);
+            }
+        }
+        last[0].work.close();
+        equal("no_file_is_left", 0, folder.list().length);
+        equal("nothing_is_left", "", JniTest.control(library, "ledger"));
+    }
+
     public static void main(String[] arguments) {
         library = arguments[0];
         layer = arguments[1];
@@ -255,6 +285,7 @@ public final class MisuseTest {
         part("lifetimes", MisuseTest::lifetimes);
         part("logs", MisuseTest::logs);
         part("process", MisuseTest::process);
+        part("cache_is_emptied", MisuseTest::cacheIsEmptied);
         System.out.println(passed + " passed, " + failed + " failed");
         System.exit(failed != 0 ? 1 : 0);
     }

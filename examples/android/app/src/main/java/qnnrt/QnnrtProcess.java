@@ -19,7 +19,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  *
  * <pre>
  *   QnnrtProcess process = new QnnrtProcess(new QnnrtServiceLink(context, skels),
- *           getCacheDir(), 60000, 2000);
+ *           getNoBackupFilesDir(), 60000, 2000);
  *   QnnrtDevice.Choice&lt;QnnrtProcess.Model&gt; choice = QnnrtDevice.look().choose(
  *           folders, libraries, process);                 // what crashes or hangs is refused
  *   QnnrtProcess.Run run = choice.opened.prepare(null);
@@ -101,7 +101,8 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
      * Nothing is started yet. Any thread.
      *
      * @param link starts processes
-     * @param folder for files that both processes map, such as getCacheDir()
+     * @param folder for files that both processes map, such as getNoBackupFilesDir(): no cache, which
+     *     the system empties
      * @param openMillis most time of a call that opens a library or a model
      * @param execMillis most time of an exec()
      * @throws QnnrtException ARG: a null, or a time that is not above 0
@@ -737,7 +738,8 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
          * Execute the pipeline in the process, which is started again if it ended before.
          *
          * @throws QnnrtException as {@link Qnnrt.Run#exec()}; BACKEND with vendorCode 0: the
-         *     process ended or hung; MISMATCH: the model has other tensors after a restart
+         *     process ended or hung; after a restart MISMATCH: the model has other tensors, and IO:
+         *     the file of the run was deleted
          */
         public void exec() {
             synchronized (QnnrtProcess.this) {
@@ -832,6 +834,11 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
                         + " bytes are more than a file of Java maps", "");
             }
             tensors = Collections.unmodifiableList(found);
+            if (memory != null && file.length() < memory.capacity()) {
+                throw new QnnrtException(QnnrtException.IO, 0, file + " was deleted, so that a new "
+                        + "process cannot map the memory of the run", "Close the run and prepare it "
+                        + "again; name a folder that is no cache.");
+            }
             if (memory != null) {
                 return;
             }
