@@ -4,8 +4,8 @@
 #     ANDROID_NDK=FOLDER ANDROID_JAR=FILE [API=24] [ABIS='arm64-v8a x86_64'] sh examples/android/build-aar.sh [OUT]
 #
 # ANDROID_JAR: the SDK's platforms/android-36/android.jar, for the classes in qnnrt/android; none leaves them out. x86_64
-# is for the emulator. KOTLINC and COROUTINES, a kotlinc 2 and kotlinx-coroutines-core-jvm.jar, add Qnnrt.kt. AIDL names the
-# SDK's aidl. CC, one command line for one ABI, may be set in place of ANDROID_NDK; CFLAGS and LDFLAGS, too.
+# is for the emulator. KOTLINC and COROUTINES, a kotlinc 2 and kotlinx-coroutines-core-jvm-1.10.2.jar, add Qnnrt.kt. AIDL
+# names the SDK's aidl. CC, one command line for one ABI, may be set with ABIS in place of ANDROID_NDK; CFLAGS and LDFLAGS, too.
 #
 # OUT (build/aar unless given) becomes a Maven repository: the AAR, its POM, its sources, and a SHA-256 of each. The
 # AAR has classes.jar, the rules for R8, libqnnrt_jni.so, and the headers as a prefab module. The same files give the
@@ -21,9 +21,12 @@ stop() {
     echo "build-aar.sh: $1" >&2
     exit 2
 }
-for program in javac jar sha256sum; do
+for program in javac jar; do
     command -v $program >/dev/null 2>&1 || stop "$program is not installed: a JDK 17 has javac and jar"
 done
+# Macs have shasum.
+if command -v sha256sum >/dev/null 2>&1; then sum=sha256sum; else sum='shasum -a 256'; fi
+command -v ${sum%% *} >/dev/null 2>&1 || stop "neither sha256sum nor shasum is installed"
 bin=
 if [ -z "${CC-}" ]; then
     [ -n "${ANDROID_NDK-}" ] || stop "ANDROID_NDK is not set: it names the folder of the NDK, .../ndk/<version>"
@@ -31,8 +34,16 @@ if [ -z "${CC-}" ]; then
     [ -x "$bin/clang" ] || stop "no toolchains/llvm/prebuilt/*/bin/clang in $ANDROID_NDK"
 fi
 [ "${ANDROID_JAR-}" = none ] || [ -f "${ANDROID_JAR-}" ] || stop "ANDROID_JAR is not set to a file: it names the SDK's platforms/android-36/android.jar"
+[ "$ANDROID_JAR" = none ] || command -v "${AIDL:-aidl}" >/dev/null 2>&1 || stop "${AIDL:-aidl} is not installed: AIDL names the SDK's build-tools/36.0.0/aidl"
+if [ -n "${CC-}" ] && [ "$abis" != "${abis%% *}" ]; then
+    stop "CC is for one ABI: set ABIS to it, arm64-v8a or x86_64"
+fi
 if [ -n "${KOTLINC-}" ] && [ ! -f "${COROUTINES-}" ]; then
-    stop "COROUTINES is not set to a file: it names kotlinx-coroutines-core-jvm.jar"
+    stop "COROUTINES is not set to a file: it names kotlinx-coroutines-core-jvm-<version>.jar"
+fi
+if [ -n "${KOTLINC-}" ]; then
+    coroutines=$(basename "$COROUTINES" .jar)
+    case ${coroutines##*-} in [0-9]*) ;; *) stop "COROUTINES has no version in its name: the POM needs it" ;; esac
 fi
 
 group=$out/qnnrt/qnnrt/$version work=$out/work
@@ -77,7 +88,8 @@ fi
 javac --release 8 -Xlint:-options -cp "$ANDROID_JAR" -d "$work/classes" $sources
 kotlin='without Qnnrt.kt: KOTLINC is not set'
 if [ -n "${KOTLINC-}" ]; then
-    $KOTLINC -no-stdlib -no-reflect -jvm-target 11 -cp "$work/classes:$ANDROID_JAR:$COROUTINES" -d "$work/classes" $main/kotlin/qnnrt/*.kt
+    # Its own standard library is what the code is compiled against.
+    $KOTLINC -no-reflect -jvm-target 11 -cp "$work/classes:$ANDROID_JAR:$COROUTINES" -d "$work/classes" $main/kotlin/qnnrt/*.kt
     kotlin='with Qnnrt.kt'
 fi
 archive "$work/aar/classes.jar" "$work/classes"
@@ -87,7 +99,7 @@ cp LICENSE "$work/aar/LICENSE"
 : >"$work/aar/R.txt"
 cat >"$work/aar/AndroidManifest.xml" <<EOF
 <?xml version="1.0" encoding="utf-8"?>
-<manifest xmlns:android="http://schemas.android.com/apk/res/android" package="qnnrt">
+<manifest xmlns:android="http://schemas.android.com/apk/res/android" package="qnnrt.layer">
     <uses-sdk android:minSdkVersion="$api" />
     <application>
         <uses-native-library android:name="libcdsprpc.so" android:required="false" />
@@ -122,7 +134,6 @@ cat >"$name.pom" <<EOF
   <licenses><license><name>MIT or public domain, see LICENSE in the AAR</name></license></licenses>
 EOF
 if [ -n "${KOTLINC-}" ]; then
-    coroutines=$(basename "$COROUTINES" .jar)
     cat >>"$name.pom" <<EOF
   <dependencies><dependency>
     <groupId>org.jetbrains.kotlinx</groupId>
@@ -134,7 +145,8 @@ EOF
 fi
 echo '</project>' >>"$name.pom"
 for file in "$name".aar "$name"-sources.jar "$name".pom; do
-    sha256sum "$file" | cut -d ' ' -f 1 >"$file.sha256"
+    # shellcheck disable=SC2086  # several words
+    $sum "$file" | cut -d ' ' -f 1 >"$file.sha256"
 done
 for abi in $abis; do echo "jni/$abi/libqnnrt_jni.so: $(wc -c <"$work/aar/jni/$abi/libqnnrt_jni.so") bytes"; done
 echo "$name.aar: $(wc -c <"$name.aar") bytes, $android, $kotlin"

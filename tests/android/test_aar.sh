@@ -55,6 +55,9 @@ done
 for file in prefab/prefab.json prefab/modules/qnnrt/module.json; do
     check prefab "$file is no JSON" "$python" -c 'import json, sys; json.load(open(sys.argv[1]))' "$tmp/aar/$file"
 done
+# aapt2 takes no name without a dot.
+check namespace "AndroidManifest.xml names no package a.b" grep -q 'package="[a-z]*\.[a-z]*"' "$tmp/aar/AndroidManifest.xml"
+cp "$kit/README.md" "$tmp/" && says version README.md "\"qnnrt:qnnrt:$version\""
 library=$tmp/aar/jni/$abi/libqnnrt_jni.so
 # Built again, with a compiler that gives the same library at once: the archives have the same bytes.
 cp "$base.aar" "$tmp/first.aar"
@@ -67,6 +70,25 @@ chmod +x "$tmp/cc"
 compiler=$tmp/cc
 check again "the second build fails: $(tail -n 3 "$tmp/said")" aar "$tmp/repo"
 check reproducible "a second build has other bytes" cmp "$tmp/first.aar" "$base.aar"
+# As on a Mac: shasum in place of sha256sum.
+mkdir "$tmp/mac"
+for program in "$home"/bin/java* "$home"/bin/jar awk cat cp cut dirname find grep mkdir rm sed sh sort tail wc; do ln -s "$(command -v "$program")" "$tmp/mac/"; done
+printf '#!/bin/sh\nshift 2\nexec %s "$@"\n' "$(command -v sha256sum)" >"$tmp/mac/shasum" && chmod +x "$tmp/mac/shasum"
+path=$PATH
+PATH=$tmp/mac
+check no_sha256sum "the build fails: $(cat "$tmp/said")" aar "$tmp/mac_repo"
+PATH=$path
+check no_sha256sum "another sum" cmp "$base.aar.sha256" "$tmp/mac_repo/qnnrt/qnnrt/$version/qnnrt-$version.aar.sha256"
+# A kotlinc that writes down its words: it may use its own standard library, and the POM names the coroutines.
+printf '#!/bin/sh\necho "$@"\n' >"$tmp/kotlinc" && chmod +x "$tmp/kotlinc"
+: >"$tmp/kotlinx-coroutines-core-jvm-1.10.2.jar"
+KOTLINC=$tmp/kotlinc COROUTINES=$tmp/kotlinx-coroutines-core-jvm-1.10.2.jar
+export KOTLINC COROUTINES
+if aar "$tmp/kotlin"; then good; else bad kotlin "$(tail -n 3 "$tmp/said")"; fi
+unset KOTLINC COROUTINES
+says kotlin said 'kotlin/qnnrt/Qnnrt.kt'
+lacks kotlin said '-no-stdlib'
+cp "$tmp/kotlin/qnnrt/qnnrt/$version/qnnrt-$version.pom" "$tmp/pom" && says kotlin pom '<version>1.10.2</version>'
 # The bar is that of phones; code for x86-64 is larger.
 cross=${AARCH64_CC:-aarch64-linux-gnu-gcc}
 if [ $abi = arm64-v8a ]; then cp "$library" "$tmp/arm64.so"
@@ -122,7 +144,11 @@ refused() {
 refused no_ndk 'ANDROID_NDK is not set'
 refused no_clang 'no toolchains/llvm' ANDROID_NDK="$tmp"
 refused no_jar 'ANDROID_JAR is not set to a file' CC=cc
-refused no_coroutines 'COROUTINES is not set to a file' CC=cc ANDROID_JAR=none KOTLINC=kotlinc
+refused no_aidl "$tmp/aidl is not installed" CC=cc ANDROID_JAR="$0" AIDL="$tmp/aidl"
+refused two_abis 'CC is for one ABI' CC=cc ANDROID_JAR=none
+refused no_coroutines 'COROUTINES is not set to a file' CC=cc ABIS=$abi ANDROID_JAR=none KOTLINC=kotlinc
+: >"$tmp/kotlinx-coroutines-core-jvm.jar"
+refused no_version 'COROUTINES has no version' CC=cc ABIS=$abi ANDROID_JAR=none KOTLINC=kotlinc COROUTINES="$tmp/kotlinx-coroutines-core-jvm.jar"
 
 # ---- what a store refuses -----------------------------------------------------------------------------------
 

@@ -45,7 +45,8 @@ mkdir "$tmp/readme"
 {
     echo 'import java.nio.ByteBuffer; import qnnrt.*; class Readme {'
     echo 'static void show(String text) { }'
-    echo 'static void run(String folder, String chat, String libraries, ByteBuffer image) {'
+    echo 'static class Info { String nativeLibraryDir; } static Info getApplicationInfo() { return new Info(); }'
+    echo 'static void run(String folder, String chat, ByteBuffer image) {'
     sed -n '/^```java$/,/^```$/p' "$top/examples/android/README.md" | grep -v '^```'
     echo '} }'
 } >"$tmp/readme/Readme.java"
