@@ -175,3 +175,9 @@ def problems():
         number, lines = problems_of(path, text)
         count, wrong = count + number, wrong + lines
     return count, wrong
+
+
+if __name__ == "__main__":
+    looked_at, faults = problems()
+    print("\n".join(faults + ["%d looked at, %d wrong" % (looked_at, len(faults))]))
+    raise SystemExit(bool(faults))

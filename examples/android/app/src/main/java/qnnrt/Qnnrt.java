@@ -58,7 +58,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * an OutOfMemoryError; what it made until then is freed. The first use of the class throws an
  * UnsatisfiedLinkError if libqnnrt_jni.so is not in the package.
  *
- * With R8: -keep class qnnrt.Qnnrt* { *; }
+ * R8: an app that takes the AAR has its rules; one that takes the sources takes consumer-rules.pro.
  */
 public final class Qnnrt {
     static {
