@@ -104,18 +104,21 @@ int jni_take_text(JNIEnv *env, jbyteArray bytes, char **text)
     return 1;
 }
 
-jbyteArray jni_texts(JNIEnv *env, const char *a, const char *b, const char *c)
+jbyteArray jni_texts(JNIEnv *env, const char *const *texts, size_t count)
 {
-    const size_t of_a = strlen(a) + 1, of_b = strlen(b) + 1, of_c = strlen(c);
-    char *all = (char *)malloc(of_a + of_b + of_c + 1);
+    size_t bytes = 0, at = 0;
+    for (size_t i = 0; i < count; ++i)
+        bytes += strlen(texts[i]) + 1;
+    char *all = (char *)malloc(bytes);
     if (all == NULL) {
         jni_throw_memory(env);
         return NULL;
     }
-    memcpy(all, a, of_a);
-    memcpy(all + of_a, b, of_b);
-    memcpy(all + of_a + of_b, c, of_c + 1);
-    jbyteArray array = jni_array(env, all, of_a + of_b + of_c);
+    for (size_t i = 0; i < count; ++i) {
+        memcpy(all + at, texts[i], strlen(texts[i]) + 1);
+        at += strlen(texts[i]) + 1;
+    }
+    jbyteArray array = jni_array(env, all, bytes - 1);
     free(all);
     return array;
 }
@@ -131,7 +134,8 @@ jbyteArray jni_event(JNIEnv *env, const qnnrt_profile_event *events, size_t coun
     (*env)->SetDoubleArrayRegion(env, facts, 0, 4, numbers);
     if ((*env)->ExceptionCheck(env))
         return NULL;
-    return jni_texts(env, event->name, event->node, event->unit_name);
+    const char *const texts[] = { event->name, event->node, event->unit_name };
+    return jni_texts(env, texts, 3);
 }
 
 JNI(jbyteArray, nativeVersion)(JNIEnv *env, jclass self)

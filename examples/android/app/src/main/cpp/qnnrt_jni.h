@@ -59,8 +59,8 @@ qnnrt_manifest *jni_manifest(jlong model);
 jbyteArray jni_event(JNIEnv *env, const qnnrt_profile_event *events, size_t count, jint index,
                      jdoubleArray facts);
 
-/* Return texts as one array, with zero bytes between. NULL: an exception is pending. */
-jbyteArray jni_texts(JNIEnv *env, const char *a, const char *b, const char *c);
+/* Return one text or more as one array, with zero bytes between. NULL: an exception is pending. */
+jbyteArray jni_texts(JNIEnv *env, const char *const *texts, size_t count);
 
 /* Return the handle of an object, and the object of a handle. Handles are addresses that only the
    classes of Java see. */

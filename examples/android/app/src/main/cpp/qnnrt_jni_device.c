@@ -3,7 +3,6 @@
 #include "qnnrt_jni.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define JNI(type, name) QNNRT_JNI(QnnrtDevice, type, name)
 
@@ -11,24 +10,8 @@
 static jbyteArray answer(JNIEnv *env, const char *const *texts, size_t text_count,
                          jlongArray facts, const jlong *numbers, jsize number_count)
 {
-    jbyteArray array = NULL;
-    size_t bytes = 0, at = 0;
-    for (size_t i = 0; i < text_count; ++i)
-        bytes += strlen(texts[i]) + 1;
-    char *all = (char *)malloc(bytes);
-    if (all == NULL) {
-        jni_throw_memory(env);
-        return NULL;
-    }
-    for (size_t i = 0; i < text_count; ++i) {
-        memcpy(all + at, texts[i], strlen(texts[i]) + 1);
-        at += strlen(texts[i]) + 1;
-    }
     (*env)->SetLongArrayRegion(env, facts, 0, number_count, numbers);
-    if (!(*env)->ExceptionCheck(env))
-        array = jni_array(env, all, bytes - 1);
-    free(all);
-    return array;
+    return (*env)->ExceptionCheck(env) ? NULL : jni_texts(env, texts, text_count);
 }
 
 static const char *or_empty(const char *text)

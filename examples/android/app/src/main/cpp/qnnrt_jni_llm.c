@@ -97,7 +97,8 @@ JNI(jbyteArray, nativeMemory)(JNIEnv *env, jclass self, jlong llm)
     const qnnrt_llm_session_info info =
         qnnrt_llm_session_get_info(((const jni_llm *)jni_object(llm))->session);
     (void)self;
-    return jni_texts(env, info.mem_name, info.mem_reason, "");
+    const char *const texts[] = { info.mem_name, info.mem_reason, "" };
+    return jni_texts(env, texts, 3);
 }
 
 JNI(void, nativeClose)(JNIEnv *env, jclass self, jlong llm)

@@ -456,7 +456,9 @@ JNI(jbyteArray, nativeContext)(JNIEnv *env, jclass self, jlong model, jint index
     (*env)->SetLongArrayRegion(env, facts, 0, 2, numbers);
     if ((*env)->ExceptionCheck(env))
         return NULL;
-    return jni_texts(env, one->file, one->role, one->failure != NULL ? one->failure->text : "");
+    const char *const texts[] = { one->file, one->role,
+                                  one->failure != NULL ? one->failure->text : "" };
+    return jni_texts(env, texts, 3);
 }
 
 /* Vote on each backend of the model; level 0: take the votes back. Return lines such as "dcvs:

@@ -242,7 +242,8 @@ JNI(jbyteArray, nativeMemory)(JNIEnv *env, jclass self, jlong run)
 {
     const jni_run *r = (const jni_run *)jni_object(run);
     (void)self;
-    return jni_texts(env, qnnrt_mem_get_info(r->mem)->name, r->why.text, "");
+    const char *const texts[] = { qnnrt_mem_get_info(r->mem)->name, r->why.text, "" };
+    return jni_texts(env, texts, 3);
 }
 
 /* Return a buffer over the memory of a slot, NULL if the run's own memory has no place for its value
@@ -301,7 +302,8 @@ JNI(jbyteArray, nativeTensor)(JNIEnv *env, jclass self, jlong run, jint index, j
     if ((*env)->ExceptionCheck(env))
         return NULL;
     qnnrt_tensor_text(tensor, text, sizeof(text));
-    return jni_texts(env, slot->address, role, text);
+    const char *const texts[] = { slot->address, role, text };
+    return jni_texts(env, texts, 3);
 }
 
 JNI(jlong, nativeSlot)(JNIEnv *env, jclass self, jlong handle, jbyteArray name)
