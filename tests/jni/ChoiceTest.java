@@ -31,56 +31,13 @@ import qnnrt.QnnrtWork;
  *
  *   ChoiceTest          (no argument): the other process
  */
-public final class ChoiceTest {
+public final class ChoiceTest extends Checks {
     private static String work;
-    private static int passed, failed;
     private static QnnrtDevice phone;
-
-    private interface Body {
-        void run() throws Exception;
-    }
-
-    private static void check(String name, boolean good, String reason) {
-        if (good) {
-            ++passed;
-        } else {
-            ++failed;
-            System.out.println("test_choice: " + name + ": " + reason);
-        }
-    }
-
-    private static void equal(String name, Object expected, Object found) {
-        check(name, expected.equals(found), "expected " + expected + ", found " + found);
-    }
 
     private static void has(String name, String text, String... words) {
         for (String word : words) {
             check(name, text.contains(word), "no \"" + word + "\" in: " + text);
-        }
-    }
-
-    private static QnnrtException refused(String name, int code, String word, Body body) {
-        try {
-            body.run();
-            check(name, false, "threw nothing");
-        } catch (QnnrtException thrown) {
-            check(name, thrown.code == code && thrown.getMessage().contains(word), "expected "
-                    + code + " \"" + word + "\", found " + thrown.code + " \""
-                    + thrown.getMessage() + "\"");
-            return thrown;
-        } catch (Throwable thrown) {
-            check(name, false, "threw " + thrown);
-        }
-        return null;
-    }
-
-    private static void part(String name, Body body) {
-        try {
-            body.run();
-            check(name, true, "");
-        } catch (Throwable thrown) {
-            check(name, false, "threw " + thrown);
-            thrown.printStackTrace(System.out);
         }
     }
 
@@ -454,6 +411,7 @@ public final class ChoiceTest {
     }
 
     public static void main(String[] args) throws IOException {
+        suite = "test_choice";
         if (args.length == 0) {
             answer();
         }
@@ -470,6 +428,6 @@ public final class ChoiceTest {
         part("language_model", () -> languageModel(args[2], args[3]));
         part("bad_libraries", ChoiceTest::badLibraries);
         part("left_files", ChoiceTest::leftFiles);
-        System.out.println(passed + " passed, " + failed + " failed");
+        end();
     }
 }

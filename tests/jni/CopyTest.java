@@ -20,22 +20,8 @@ import qnnrt.QnnrtException;
  *   CopyTest FOLDER full     FOLDER is on a storage of 4 MB
  *   CopyTest FOLDER COUNT    what the first starts and kills: replaces FOLDER/model COUNT times
  */
-public final class CopyTest {
-    private static int passed, failed;
+public final class CopyTest extends Checks {
     private static File top, model;
-
-    private interface Body {
-        void run() throws Exception;
-    }
-
-    private static void check(String name, boolean good, String reason) {
-        if (good) {
-            ++passed;
-        } else {
-            ++failed;
-            System.out.println("test_copy: " + name + ": " + reason);
-        }
-    }
 
     /** The folder of the app and nothing beside it has these files: "name=content,...". */
     private static void holds(String name, String expected) throws IOException {
@@ -58,18 +44,6 @@ public final class CopyTest {
             }
         }
         return text.toString();
-    }
-
-    private static void refused(String name, int code, String word, String hint, Body body) {
-        try {
-            body.run();
-            check(name, false, "threw nothing");
-        } catch (QnnrtException thrown) {
-            check(name, thrown.code == code && thrown.getMessage().contains(word) && thrown.hint.contains(hint),
-                    thrown.code + " \"" + thrown.getMessage() + "\" \"" + thrown.hint + "\"");
-        } catch (Throwable thrown) {
-            check(name, false, "threw " + thrown);
-        }
     }
 
     private static QnnrtCopy.Source source(String name, long bytes, String content) {
@@ -237,18 +211,8 @@ public final class CopyTest {
         }
     }
 
-    /** Run a part of the test; what it throws is a failure. */
-    private static void part(String name, Body body) {
-        try {
-            body.run();
-            check(name, true, "");
-        } catch (Throwable thrown) {
-            check(name, false, "threw " + thrown);
-            thrown.printStackTrace(System.out);
-        }
-    }
-
     public static void main(String[] arguments) {
+        suite = "test_copy";
         top = new File(arguments[0]);
         model = new File(top, "model");
         if (arguments.length > 1 && !arguments[1].equals("full")) {
@@ -264,7 +228,6 @@ public final class CopyTest {
             part("meets", CopyTest::meets);
             part("killed", CopyTest::killed);
         }
-        System.out.println(passed + " passed, " + failed + " failed");
-        System.exit(failed > 0 ? 1 : 0);
+        System.exit(end());
     }
 }

@@ -24,63 +24,14 @@ import qnnrt.QnnrtLlm;
  * trained model with 'T' as its begin token and 'h' as its end token. LOGITS.raw is what qnnrt-run
  * wrote for the token 'T'. TEXT is what the trained model writes after PROMPT.
  */
-public final class JniTest {
+public final class JniTest extends Checks {
     private static String library, layer, llm, numbers, begins, logits, prompt, text;
-    private static int passed, failed;
 
     static native long blocks(boolean all);
     private static native void fail(long which);
     static native long address(ByteBuffer buffer);
     static native String control(String library, String command);
     static native long execs(String library, long run, int count);
-
-    private interface Body {
-        void run() throws Exception;
-    }
-
-    private static void check(String name, boolean good, String reason) {
-        if (good) {
-            ++passed;
-        } else {
-            ++failed;
-            System.out.println("test_jni: " + name + ": " + reason);
-        }
-    }
-
-    private static void equal(String name, Object expected, Object found) {
-        check(name, expected.equals(found), "expected " + expected + ", found " + found);
-    }
-
-    /** Run a part of the test; what it throws is a failure. */
-    private static void part(String name, Body body) {
-        try {
-            body.run();
-            check(name, true, "");
-        } catch (Throwable thrown) {
-            check(name, false, "threw " + thrown);
-            thrown.printStackTrace(System.out);
-        }
-    }
-
-    /** The body throws a QnnrtException with this code, and its text has this word. */
-    private static void refused(String name, int code, String word, Body body) {
-        refused(name, code, word, "", body);
-    }
-
-    /** The same, and its hint has a word, too. */
-    private static void refused(String name, int code, String word, String hint, Body body) {
-        try {
-            body.run();
-            check(name, false, "threw nothing");
-        } catch (QnnrtException thrown) {
-            check(name, thrown.code == code && thrown.getMessage().contains(word)
-                    && thrown.hint.contains(hint), "expected " + code + " \"" + word + "\" \"" + hint
-                    + "\", found " + thrown.code + " \"" + thrown.getMessage() + "\" \""
-                    + thrown.hint + "\"");
-        } catch (Throwable thrown) {
-            check(name, false, "threw " + thrown);
-        }
-    }
 
     private static ByteBuffer direct(int bytes) {
         return ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
@@ -772,7 +723,6 @@ public final class JniTest {
         part("measure", JniTest::measure);
         equal("no_block_is_in_use", 0L, blocks(false));
         equal("nothing_of_the_backend_is_alive", "", control(library, "ledger"));
-        System.out.println(passed + " passed, " + failed + " failed");
-        System.exit(failed != 0 ? 1 : 0);
+        System.exit(end());
     }
 }

@@ -21,49 +21,8 @@ import qnnrt.QnnrtLlm;
  * LLM_DIR holds the trained model, whose tokens are bytes. COUNT answers of the small model are
  * stopped at random moments.
  */
-public final class LlmTest {
+public final class LlmTest extends Checks {
     private static String prompt;
-    private static int passed, failed;
-
-    private interface Body {
-        void run() throws Exception;
-    }
-
-    private static void check(String name, boolean good, String reason) {
-        if (good) {
-            ++passed;
-        } else {
-            ++failed;
-            System.out.println("test_jni: " + name + ": " + reason);
-        }
-    }
-
-    private static void equal(String name, Object expected, Object found) {
-        check(name, expected.equals(found), "expected " + expected + ", found " + found);
-    }
-
-    private static void part(String name, Body body) {
-        try {
-            body.run();
-            check(name, true, "");
-        } catch (Throwable thrown) {
-            check(name, false, "threw " + thrown);
-            thrown.printStackTrace(System.out);
-        }
-    }
-
-    private static void refused(String name, int code, String word, Body body) {
-        try {
-            body.run();
-            check(name, false, "threw nothing");
-        } catch (QnnrtException thrown) {
-            check(name, thrown.code == code && thrown.getMessage().contains(word),
-                    "expected " + code + " \"" + word + "\", found " + thrown.code + " \""
-                    + thrown.getMessage() + "\"");
-        } catch (Throwable thrown) {
-            check(name, false, "threw " + thrown);
-        }
-    }
 
     private static String facts(QnnrtLlm.Answer answer) {
         return answer.stopped + " " + answer.promptTokens + " " + answer.tokens;
@@ -254,7 +213,6 @@ public final class LlmTest {
                 QnnrtLlm llm = model.llm()) {
             part("random_moments", () -> randomMoments(llm, Integer.parseInt(arguments[3])));
         }
-        System.out.println(passed + " passed, " + failed + " failed");
-        System.exit(failed != 0 ? 1 : 0);
+        System.exit(end());
     }
 }

@@ -22,49 +22,9 @@ import qnnrt.QnnrtWork;
  *
  * The first three are those of JniTest; WORK_DIR is empty.
  */
-public final class MisuseTest {
+public final class MisuseTest extends Checks {
     private static String library, layer, llm;
     private static Path work;
-    private static int passed, failed;
-
-    private interface Body {
-        void run() throws Exception;
-    }
-
-    private static void check(String name, boolean good, String reason) {
-        if (good) {
-            ++passed;
-        } else {
-            ++failed;
-            System.out.println("test_jni: misuse: " + name + ": " + reason);
-        }
-    }
-
-    private static void equal(String name, Object expected, Object found) {
-        check(name, expected.equals(found), "expected " + expected + ", found " + found);
-    }
-
-    private static void part(String name, Body body) {
-        try {
-            body.run();
-            check(name, true, "");
-        } catch (Throwable thrown) {
-            check(name, false, "threw " + thrown);
-            thrown.printStackTrace(System.out);
-        }
-    }
-
-    private static void refused(String name, int code, String word, Body body) {
-        try {
-            body.run();
-            check(name, false, "threw nothing");
-        } catch (QnnrtException thrown) {
-            check(name, thrown.code == code && thrown.getMessage().contains(word), "expected " + code
-                    + " \"" + word + "\", found " + thrown.code + " \"" + thrown.getMessage() + "\"");
-        } catch (Throwable thrown) {
-            check(name, false, "threw " + thrown);
-        }
-    }
 
     private static Qnnrt.Options options() {
         return new Qnnrt.Options().backend(library);
@@ -276,6 +236,7 @@ public final class MisuseTest {
     }
 
     public static void main(String[] arguments) {
+        suite = "test_jni: misuse";
         library = arguments[0];
         layer = arguments[1];
         llm = arguments[2];
@@ -286,7 +247,6 @@ public final class MisuseTest {
         part("logs", MisuseTest::logs);
         part("process", MisuseTest::process);
         part("cache_is_emptied", MisuseTest::cacheIsEmptied);
-        System.out.println(passed + " passed, " + failed + " failed");
-        System.exit(failed != 0 ? 1 : 0);
+        System.exit(end());
     }
 }

@@ -24,49 +24,9 @@ import qnnrt.QnnrtException;
  *
  * SHARED is the memory that Memory.SHARED is here: "memfd", or "rpcmem" where a libcdsprpc.so is found.
  */
-public final class OptionsTest {
+public final class OptionsTest extends Checks {
     private static String library, layer, llm, shared;
     private static Path work;
-    private static int passed, failed;
-
-    private interface Body {
-        void run() throws Exception;
-    }
-
-    private static void check(String name, boolean good, String reason) {
-        if (good) {
-            ++passed;
-        } else {
-            ++failed;
-            System.out.println("test_jni: " + name + ": " + reason);
-        }
-    }
-
-    private static void equal(String name, Object expected, Object found) {
-        check(name, expected.equals(found), "expected " + expected + ", found " + found);
-    }
-
-    private static void part(String name, Body body) {
-        try {
-            body.run();
-            check(name, true, "");
-        } catch (Throwable thrown) {
-            check(name, false, "threw " + thrown);
-            thrown.printStackTrace(System.out);
-        }
-    }
-
-    private static void refused(String name, int code, String word, Body body) {
-        try {
-            body.run();
-            check(name, false, "threw nothing");
-        } catch (QnnrtException thrown) {
-            check(name, thrown.code == code && thrown.getMessage().contains(word), "expected " + code
-                    + " \"" + word + "\", found " + thrown.code + " \"" + thrown.getMessage() + "\"");
-        } catch (Throwable thrown) {
-            check(name, false, "threw " + thrown);
-        }
-    }
 
     private static Qnnrt.Options options() {
         return new Qnnrt.Options().backend(library);
@@ -446,7 +406,6 @@ public final class OptionsTest {
             equal("no_block_is_in_use", 0L, JniTest.blocks(false));
             equal("nothing_of_the_backend_is_alive", "", JniTest.control(library, "ledger"));
         }
-        System.out.println(passed + " passed, " + failed + " failed");
-        System.exit(failed != 0 ? 1 : 0);
+        System.exit(end());
     }
 }

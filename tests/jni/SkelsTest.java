@@ -20,35 +20,10 @@ import qnnrt.QnnrtSkels;
  *   SkelsTest FOLDER         FOLDER is empty
  *   SkelsTest FOLDER MS      what the first starts and kills: installs files that come slowly, with MS between blocks
  */
-public final class SkelsTest {
+public final class SkelsTest extends Checks {
     private static final String V73 = "libQnnHtpV73Skel.so", V75 = "libQnnHtpV75Skel.so";
-    private static int passed, failed, opened;
+    private static int opened;
     private static File folder;
-
-    private interface Body {
-        void run() throws Exception;
-    }
-
-    private static void check(String name, boolean good, String reason) {
-        if (good) {
-            ++passed;
-        } else {
-            ++failed;
-            System.out.println("test_skels: " + name + ": " + reason);
-        }
-    }
-
-    private static void refused(String name, int code, String word, String hint, Body body) {
-        try {
-            body.run();
-            check(name, false, "threw nothing");
-        } catch (QnnrtException thrown) {
-            check(name, thrown.code == code && thrown.getMessage().contains(word) && thrown.hint.contains(hint),
-                    thrown.code + " \"" + thrown.getMessage() + "\" \"" + thrown.hint + "\"");
-        } catch (Throwable thrown) {
-            check(name, false, "threw " + thrown);
-        }
-    }
 
     private static String sum(String text) throws Exception {
         StringBuilder digits = new StringBuilder();
@@ -225,17 +200,8 @@ public final class SkelsTest {
         check("together", folder.list().length == 2, Arrays.toString(folder.list()));
     }
 
-    private static void part(String name, Body body) {
-        try {
-            body.run();
-            check(name, true, "");
-        } catch (Throwable thrown) {
-            check(name, false, "threw " + thrown);
-            thrown.printStackTrace(System.out);
-        }
-    }
-
     public static void main(String[] arguments) throws Exception {
+        suite = "test_skels";
         folder = new File(arguments[0]);
         if (arguments.length > 1) {
             slowly(Integer.parseInt(arguments[1]));
@@ -245,7 +211,6 @@ public final class SkelsTest {
         part("refuses", SkelsTest::refuses);
         part("killed", SkelsTest::killed);
         part("together", SkelsTest::together);
-        System.out.println(passed + " passed, " + failed + " failed");
-        System.exit(failed > 0 ? 1 : 0);
+        System.exit(end());
     }
 }

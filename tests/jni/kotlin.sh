@@ -5,13 +5,10 @@
 # have the hashes of kotlin/SHA256SUMS, or nothing of them runs.
 suite=kotlin
 . "$(dirname "$0")/../harness/tool.sh"
+. "$(dirname "$0")/jdk.sh"
 
 top=$tests/..
-app=$top/examples/android/app/src/main
-for program in javac mvn; do
-    command -v $program >/dev/null 2>&1 || { skip all "$program is not installed"; finish; exit; }
-done
-home=$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")
+command -v mvn >/dev/null 2>&1 || { skip all "mvn is not installed"; finish; exit; }
 
 # need NAME COMMAND ...: a step without which the test ends
 need() {
@@ -47,17 +44,9 @@ need jni ${CC:-cc} -std=c99 -O1 -fPIC -shared -fvisibility=hidden -I"$top" -I"$t
 ref=$(cd "$build" && pwd)/libQnnRef.so
 need llm "$build/examples/llm/export" "$data/llm/model" "$tmp/llm" --type w8a16 --shards 4 --backend_so "$ref"
 
-prompt='And the LORD said unto '
-text=$(sed -n "s/.*\"prompt\": \"$prompt\", \"text\": \"\([^\"]*\)\".*/\1/p" "$data/llm/expected.json")
+texts
 # -ea: coroutines check themselves, too
-java -ea -Xcheck:jni -Xmx256m -Djava.library.path="$tmp" -cp "$tmp/classes:$jars" CoroutineTestKt \
-    "$ref" "$tmp/llm" "${CANCELS:-10000}" "$prompt" "$text" >"$tmp/java" 2>&1
-grep -v '^[0-9]* passed, [0-9]* failed$' "$tmp/java"
-closing=$(sed -n 's/^\([0-9]* passed, [0-9]* failed\)$/\1/p' "$tmp/java" | tail -n 1)
-# shellcheck disable=SC2086  # four words
-set -- $closing
-passed=$((passed + ${1-0})) failed=$((failed + ${3-0}))
-check java "the virtual machine did not come to its end" test -n "$closing"
-check jni_check "the virtual machine warns: $(grep -E 'WARNING|FATAL' "$tmp/java" | head -n 3)" \
-    sh -c '! grep -qE "WARNING|FATAL" "$1"' - "$tmp/java"
+java_test java java -ea -Xcheck:jni -Xmx256m -Djava.library.path="$tmp" -cp "$tmp/classes:$jars" CoroutineTestKt \
+    "$ref" "$tmp/llm" "${CANCELS:-10000}" "$prompt" "$expected"
+unwarned jni_check
 finish

@@ -98,11 +98,10 @@ if command -v aidl >/dev/null 2>&1; then
 else skip service "aidl is not installed"; fi
 
 here=$(cd "$work" && pwd)
-prompt='And the LORD said unto '
-text=$(sed -n "s/.*\"prompt\": \"$prompt\", \"text\": \"\([^\"]*\)\".*/\1/p" "$data/llm/expected.json")
+texts
 # shellcheck disable=SC2086  # $service may be empty
 java -Xmx1500m -XX:TieredStopAtLevel=1 --add-opens java.base/java.io=ALL-UNNAMED -Drobolectric.offline=true -Drobolectric.dependency.dir="$here/instrumented" -Djava.library.path="$here/libraries" \
-    -Dscreen.libraries="$here/libraries" -Dscreen.llm="$here/llm" -Dscreen.layer="$here/layer" -Dscreen.prompt="$prompt" -Dscreen.text="$text" \
+    -Dscreen.libraries="$here/libraries" -Dscreen.llm="$here/llm" -Dscreen.layer="$here/layer" -Dscreen.prompt="$prompt" -Dscreen.text="$expected" \
     -cp "$work/classes:$jars:$android" org.junit.runner.JUnitCore ScreenTest $service >"$work/log" 2>&1
 count=$(sed -n 's/^OK (\([0-9]*\) tests)$/\1/p' "$work/log")
 if [ -n "$count" ]; then passed=$((passed + count)); else bad screen "$(grep -v '^	at ' "$work/log" | head -n 40)"; fi

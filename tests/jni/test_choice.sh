@@ -5,32 +5,14 @@
 # RELEASE_DIR (default: 2.51 below BUILD_DIR) holds genuine libraries, without which their cases are skipped.
 suite=test_choice
 . "$(dirname "$0")/../harness/tool.sh"
+. "$(dirname "$0")/jdk.sh"
 
 top=$tests/..
-app=$top/examples/android/app/src/main
 npu=${2:-$build/qnn/2.51/onnxruntime_qnn}
-javac=$(command -v javac) || javac=
-home=
-if [ -n "$javac" ]; then home=$(dirname "$(dirname "$(readlink -f "$javac")")"); fi
-if [ -z "$home" ] || [ ! -f "$home/include/jni.h" ]; then
-    skip jdk "there is no JDK with a javac and a jni.h"
-    finish
-    exit
-fi
-
-# step NAME COMMAND ...: it succeeds and prints nothing
-step() {
-    name=$1
-    shift
-    "$@" >"$tmp/out" 2>&1
-    status=$?
-    if [ $status -eq 0 ] && [ ! -s "$tmp/out" ]; then good
-    else bad "$name" "status $status: $(head -n 20 "$tmp/out")"; fi
-}
 
 mkdir "$tmp/classes"
-step java "$javac" -nowarn -d "$tmp/classes" "$app"/java/qnnrt/*.java
-step java_test "$javac" -Xlint:all -Werror -cp "$tmp/classes" -d "$tmp/classes" "$tests/jni/ChoiceTest.java"
+quiet java "$javac" -nowarn -d "$tmp/classes" "$app"/java/qnnrt/*.java
+quiet java_test "$javac" -Xlint:all -Werror -cp "$tmp/classes" -d "$tmp/classes" "$tests/jni/Checks.java" "$tests/jni/ChoiceTest.java"
 # library OUT FILE ...
 library() {
     out=$1
@@ -38,7 +20,7 @@ library() {
     ${CC:-cc} -std=c99 -O0 -fPIC -shared -fvisibility=hidden -Wall -Wextra -I"$home/include" -I"$home/include/linux" \
         -I"$top" -I"$top/tools" -o "$out" "$@" -ldl -pthread
 }
-step jni_library library "$tmp/libqnnrt_jni.so" "$app"/cpp/*.c
+quiet jni_library library "$tmp/libqnnrt_jni.so" "$app"/cpp/*.c
 
 # Libraries that are not what their names say.
 for folder in libraries wrong crash hang; do
@@ -50,15 +32,14 @@ echo '#include <stdlib.h>
 __attribute__((constructor)) static void crash(void) { abort(); }' >"$tmp/crash.c"
 echo '#include <unistd.h>
 __attribute__((constructor)) static void hang(void) { for (;;) sleep(1000); }' >"$tmp/hang.c"
-step crash library "$tmp/crash/libQnnCpu.so" "$tmp/crash.c"
-step hang library "$tmp/hang/libQnnCpu.so" "$tmp/hang.c"
+quiet crash library "$tmp/crash/libQnnCpu.so" "$tmp/crash.c"
+quiet hang library "$tmp/hang/libQnnCpu.so" "$tmp/hang.c"
 
 # Models: one for the reference, and metadata of others.
 mkdir "$tmp/layer" "$tmp/text" "$tmp/memory" "$tmp/npu" "$tmp/llm"
 check layer "not made" "$build/examples/03_compose" "$build/libQnnRef.so" "$tmp/layer/layer.bin"
 check llm "not exported" "$build/examples/llm/export" "$data/llm/model" "$tmp/llm" --type w8a16 --backend_so "$build/libQnnRef.so"
-prompt='And the LORD said unto '
-text=$(sed -n "s/.*\"prompt\": \"$prompt\", \"text\": \"\([^\"]*\)\".*/\1/p" "$data/llm/expected.json")
+texts
 echo text >"$tmp/text/note.txt"
 # metadata FOLDER EXPRESSION ...: JSON without a binary
 metadata() {
@@ -86,13 +67,6 @@ if [ -f "$npu/libQnnHtp.so" ]; then
 else
     skip genuine "there are no libraries in $npu"
 fi
-"$home/bin/java" -Xcheck:jni -Xms32m -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.library.path="$tmp" \
-    -cp "$tmp/classes" ChoiceTest "$tmp" "$genuine" "$prompt" "$text" >"$tmp/java" 2>&1
-status=$?
-grep -v -e '^[0-9]* passed, [0-9]* failed$' -e LIBNATIVE -e '^$' "$tmp/java"
-closing=$(sed -n 's/^\([0-9]* passed, [0-9]* failed\)$/\1/p' "$tmp/java" | tail -n 1)
-# shellcheck disable=SC2086  # four words
-set -- $closing
-passed=$((passed + ${1-0})) failed=$((failed + ${3-0}))
-check java "the virtual machine ended with status $status" test -n "$closing"
+java_test java "$home/bin/java" -Xcheck:jni -Xms32m -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.library.path="$tmp" \
+    -cp "$tmp/classes" ChoiceTest "$tmp" "$genuine" "$prompt" "$expected"
 finish

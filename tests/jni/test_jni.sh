@@ -5,41 +5,22 @@
 # Without a JDK (on Debian: openjdk-17-jdk-headless) it is skipped, or failed with QNNRT_REQUIRE_ALL=1.
 suite=test_jni
 . "$(dirname "$0")/../harness/tool.sh"
+. "$(dirname "$0")/jdk.sh"
 
 top=$tests/..
-app=$top/examples/android/app/src/main
 ref=$build/libQnnRef.so
 case $ref in /*) ;; *) ref=$(pwd)/$ref ;; esac
 python=
 if command -v "${PYTHON:-python3}" >/dev/null 2>&1; then python=${PYTHON:-python3}; fi
 
-javac=$(command -v javac) || javac=
-home=
-if [ -n "$javac" ]; then home=$(dirname "$(dirname "$(readlink -f "$javac")")"); fi
-if [ -z "$home" ] || [ ! -f "$home/include/jni.h" ]; then
-    skip jdk "there is no JDK with a javac and a jni.h"
-    finish
-    exit
-fi
-
-# step NAME COMMAND ...: it succeeds and prints nothing
-step() {
-    name=$1
-    shift
-    "$@" >"$tmp/out" 2>&1
-    status=$?
-    if [ $status -eq 0 ] && [ ! -s "$tmp/out" ]; then good
-    else bad "$name" "status $status: $(head -n 20 "$tmp/out")"; fi
-}
-
 # Only what Java 8 has, as on Android 7. The header that javac writes declares each native function: a C
 # function of another type, or of a name that Java does not have, does not compile. What is public has its Javadoc, whole:
 # a missing line is an error. Its types say their threads, whose they are, and their errors.
 mkdir "$tmp/classes" "$tmp/h" "$tmp/layer" "$tmp/llm" "$tmp/begins" "$tmp/padded" "$tmp/numbers"
-step java_8 "$javac" --release 8 -Xlint:all -Xlint:-options -Xdoclint:all/public -Werror -h "$tmp/h" -d "$tmp/classes" \
+quiet java_8 "$javac" --release 8 -Xlint:all -Xlint:-options -Xdoclint:all/public -Werror -h "$tmp/h" -d "$tmp/classes" \
     "$app"/java/qnnrt/*.java
-step javadoc awk -f "$tests/jni/javadoc.awk" "$app"/java/qnnrt/*.java "$app"/java/qnnrt/android/*.java
-step java_test "$javac" -Xlint:all -Werror -cp "$tmp/classes" -d "$tmp/classes" "$tests"/jni/*Test.java
+quiet javadoc awk -f "$tests/jni/javadoc.awk" "$app"/java/qnnrt/*.java "$app"/java/qnnrt/android/*.java
+quiet java_test "$javac" -Xlint:all -Werror -cp "$tmp/classes" -d "$tmp/classes" "$tests"/jni/*.java
 # The program of examples/android/README.md, in the class that it needs.
 mkdir "$tmp/readme"
 {
@@ -50,7 +31,7 @@ mkdir "$tmp/readme"
     sed -n '/^```java$/,/^```$/p' "$top/examples/android/README.md" | grep -v '^```'
     echo '} }'
 } >"$tmp/readme/Readme.java"
-step java_readme "$javac" -cp "$tmp/classes" -d "$tmp/readme" "$tmp/readme/Readme.java"
+quiet java_readme "$javac" -cp "$tmp/classes" -d "$tmp/readme" "$tmp/readme/Readme.java"
 check java_readme "no program in examples/android/README.md" grep -q llm.generate "$tmp/readme/Readme.java"
 
 # shellcheck disable=SC2086  # several words
@@ -58,11 +39,11 @@ c_library() {
     ${CC:-cc} -std=c99 -O0 -g -fPIC -shared -fvisibility=hidden -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual \
         -I"$home/include" -I"$home/include/linux" "$@" -ldl -pthread
 }
-step probe_library c_library -o "$tmp/libprobe.so" "$tests/jni/probe.c"
+quiet probe_library c_library -o "$tmp/libprobe.so" "$tests/jni/probe.c"
 declared=
 for header in "$tmp"/h/qnnrt_Qnnrt*.h; do declared="$declared -include $header"; done
 # shellcheck disable=SC2086  # several words
-step jni_library c_library -Werror=missing-prototypes $declared -I"$top" -I"$top/tools" \
+quiet jni_library c_library -Werror=missing-prototypes $declared -I"$top" -I"$top/tools" \
     -o "$tmp/libqnnrt_jni.so" "$app"/cpp/qnnrt_jni*.c -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free \
     -Wl,-rpath,"$tmp" -L"$tmp" -lprobe
 
@@ -88,45 +69,35 @@ fi
 printf 'T\000\000\000' >"$tmp/T.raw"
 run --ctx_dir "$tmp/llm" --backend_so "$ref" --graph token_ar1_cl128 --input input_ids="$tmp/T.raw" --output_dir "$tmp/c"
 is qnnrt_run 0
-prompt='And the LORD said unto '
-text=$(sed -n "s/.*\"prompt\": \"$prompt\", \"text\": \"\([^\"]*\)\".*/\1/p" "$data/llm/expected.json")
-if [ ${#text} -eq 64 ]; then good; else bad expected "no text of 64 bytes in expected.json: '$text'"; fi
+texts
+if [ ${#expected} -eq 64 ]; then good; else bad expected "no text of 64 bytes in expected.json: '$expected'"; fi
 
-# java_test CLASS ARGUMENT ...: it prints what fails, and counts
-java_test() {
+# jni_test CLASS ARGUMENT ...
+jni_test() {
     # shellcheck disable=SC2086  # nothing or one word
-    "$home/bin/java" ${checked--Xcheck:jni} -Xms32m -Xmx32m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
-        --add-opens java.base/java.io=ALL-UNNAMED -Djava.library.path="$tmp" -cp "$tmp/classes" "$@" >"$tmp/java" 2>&1
-    status=$?
-    class=$1
-    grep -v '^[0-9]* passed, [0-9]* failed$' "$tmp/java"
-    closing=$(sed -n 's/^\([0-9]* passed, [0-9]* failed\)$/\1/p' "$tmp/java" | tail -n 1)
-    # shellcheck disable=SC2086  # four words
-    set -- $closing
-    passed=$((passed + ${1-0})) failed=$((failed + ${3-0}))
-    check "$class" "the virtual machine ended with status $status" test -n "$closing"
-    check "${class}_jni" "the virtual machine warns: $(grep -E 'WARNING|FATAL' "$tmp/java" | head -n 3)" \
-        sh -c '! grep -qE "WARNING|FATAL" "$1"' - "$tmp/java"
+    java_test "$1" "$home/bin/java" ${checked--Xcheck:jni} -Xms32m -Xmx32m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
+        --add-opens java.base/java.io=ALL-UNNAMED -Djava.library.path="$tmp" -cp "$tmp/classes" "$@"
+    unwarned "${class}_jni"
 }
-java_test JniTest "$ref" "$tmp/layer" "$tmp/llm" "$numbers" "$tmp/begins" "$tmp/c/token_ar1_cl128/logits.raw" "$prompt" "$text"
+jni_test JniTest "$ref" "$tmp/layer" "$tmp/llm" "$numbers" "$tmp/begins" "$tmp/c/token_ar1_cl128/logits.raw" "$prompt" "$expected"
 
 mkdir "$tmp/misuse"
-java_test MisuseTest "$ref" "$tmp/layer" "$tmp/llm" "$tmp/misuse"
+jni_test MisuseTest "$ref" "$tmp/layer" "$tmp/llm" "$tmp/misuse"
 
 # Memory of anonymous files; that of a libcdsprpc.so as phones have it; and the cost of an exec.
 mkdir "$tmp/rpc" "$tmp/work" "$tmp/work2"
 check rpcmem "fake_cdsprpc.c does not compile" ${CC:-cc} -std=c99 -O1 -fPIC -shared -o "$tmp/rpc/libcdsprpc.so" "$tests/fake/fake_cdsprpc.c"
-java_test OptionsTest "$ref" "$tmp/layer" "$tmp/llm" "$tmp/work" memfd
+jni_test OptionsTest "$ref" "$tmp/layer" "$tmp/llm" "$tmp/work" memfd
 LD_LIBRARY_PATH=$tmp/rpc
 export LD_LIBRARY_PATH
-java_test OptionsTest "$ref" "$tmp/layer" "$tmp/llm" "$tmp/work2" rpcmem
+jni_test OptionsTest "$ref" "$tmp/layer" "$tmp/llm" "$tmp/work2" rpcmem
 unset LD_LIBRARY_PATH
 checked=
-java_test OptionsTest bench "$ref" "$tmp/layer" "$tmp/libqnnrt_jni.so"
+jni_test OptionsTest bench "$ref" "$tmp/layer" "$tmp/libqnnrt_jni.so"
 unset checked
 
 mkdir "$tmp/random" "$tmp/small"
 check random "no random model" "$build/examples/llm/random_model" "$tmp/random" 1 7
 check small "not exported" "$build/examples/llm/export" "$tmp/random" "$tmp/small" --type f32 --backend_so "$ref"
-java_test LlmTest "$ref" "$tmp/llm" "$tmp/small" "${STOPS:-2000}" "$prompt"
+jni_test LlmTest "$ref" "$tmp/llm" "$tmp/small" "${STOPS:-2000}" "$prompt"
 finish
