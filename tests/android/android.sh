@@ -172,15 +172,12 @@ if there cmake; then
     # The JNI layer of the sample app. The JDK has the same jni.h as the NDK; liblog is one function here.
     jdk=$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")
     if [ -f "$jdk/include/jni.h" ]; then
-        rm -rf "$work/app" && mkdir -p "$work/app/android"
-        words='int __android_log_write(int level, const char *tag, const char *text)'
-        echo "enum { ANDROID_LOG_VERBOSE = 2, ANDROID_LOG_DEBUG, ANDROID_LOG_INFO, ANDROID_LOG_WARN, ANDROID_LOG_ERROR }; $words;" >"$work/app/android/log.h"
-        echo "$words; $words { return level + *tag + *text; }" >"$work/app/log.c"
+        rm -rf "$work/app" && mkdir -p "$work/app"
         # shellcheck disable=SC2086  # several words
-        step app_log $cc -fPIC -shared -Wl,-soname,liblog.so -o "$work/app/liblog.so" "$work/app/log.c"
+        step app_log $cc -fPIC -shared -Wl,-soname,liblog.so -o "$work/app/liblog.so" tests/android/liblog/log.c
         step app_configures cmake -S examples/android/app/src/main/cpp -B "$work/app/cmake" -G 'Unix Makefiles' \
             -DCMAKE_BUILD_TYPE=Debug -DCMAKE_TOOLCHAIN_FILE="$PWD/tests/android/toolchain.cmake" -DQNNRT_TOP="$PWD" \
-            -DQNNRT_CC="$cc -I$jdk/include -I$jdk/include/linux -I$PWD/$work/app -L$PWD/$work/app"
+            -DQNNRT_CC="$cc -I$jdk/include -I$jdk/include/linux -I$PWD/tests/android/liblog -L$PWD/$work/app"
         step app_builds cmake --build "$work/app/cmake" --target qnnrt_jni
         if [ -f "$work/app/cmake/libqnnrt_jni.so" ]; then elf 24 "$work/app/cmake/libqnnrt_jni.so"
         else bad app_builds "libqnnrt_jni.so is missing"; fi

@@ -5,18 +5,16 @@
 # The oracles of packages are Android's own tools: aapt compiles the manifest, zipalign aligns the libraries.
 suite=test_aar
 . "$(dirname "$0")/../harness/tool.sh"
-top=$(cd "$tests/.." && pwd)
+top=$(cd "$tests/.." && pwd) tests=$top/tests
 kit=$top/examples/android
 python=${PYTHON:-python3}
 cc=${CC:-cc} compiler=${CC:-cc}
 ref=$build/libQnnRef.so
 case $ref in /*) ;; *) ref=$(pwd)/$ref ;; esac
 
-javac=$(command -v javac) || javac=
-home=
-if [ -n "$javac" ]; then home=$(dirname "$(dirname "$(readlink -f "$javac")")"); fi
-if [ -z "$home" ] || [ ! -f "$home/include/jni.h" ] || ! command -v "$python" >/dev/null 2>&1; then
-    skip jdk "there is no JDK with a javac and a jni.h, or no python3"
+. "$tests/jni/jdk.sh"
+if ! command -v "$python" >/dev/null 2>&1; then
+    skip python "there is no python3"
     finish
     exit
 fi
@@ -24,19 +22,19 @@ case $(uname -m) in x86_64) abi=x86_64 ;; *) abi=arm64-v8a ;; esac
 
 # ---- the AAR ------------------------------------------------------------------------------------------------
 
-# liblog is one function here.
-mkdir -p "$tmp/log/android"
-words='int __android_log_write(int level, const char *tag, const char *text)'
-echo "enum { ANDROID_LOG_VERBOSE = 2, ANDROID_LOG_DEBUG, ANDROID_LOG_INFO, ANDROID_LOG_WARN, ANDROID_LOG_ERROR }; $words;" >"$tmp/log/android/log.h"
-echo "$words; $words { return level + *tag + *text; }" >"$tmp/log/log.c"
-# shellcheck disable=SC2086  # cc is several words
-check liblog "it does not compile" $cc -fPIC -shared -o "$tmp/log/liblog.so" "$tmp/log/log.c"
-# aar FOLDER: build it there; its output is in $tmp/said
+# log_for ABI COMPILER: a folder with liblog.so, which is one function here
+log_for() {
+    mkdir "$tmp/log_$1"
+    # shellcheck disable=SC2086  # cc is several words
+    check liblog "it does not compile" $2 -fPIC -shared -o "$tmp/log_$1/liblog.so" "$tests/android/liblog/log.c"
+}
+# aar FOLDER [ABI COMPILER]: build it there; its output is in $tmp/said
 aar() {
-    ANDROID_JAR=none ABIS=$abi CC="$compiler" LDFLAGS="-L$tmp/log" \
-        CFLAGS="-D_POSIX_C_SOURCE=200809L -I$home/include -I$home/include/linux -I$tmp/log" \
+    ANDROID_JAR=none ABIS=${2:-$abi} CC="${3:-$compiler}" LDFLAGS="-L$tmp/log_${2:-$abi}" \
+        CFLAGS="-D_POSIX_C_SOURCE=200809L -I$home/include -I$home/include/linux -I$tests/android/liblog" \
         sh "$kit/build-aar.sh" "$1" >"$tmp/said" 2>&1
 }
+log_for $abi "$cc"
 if aar "$tmp/repo"; then good; else bad build "$(tail -n 20 "$tmp/said")"; finish; exit; fi
 says build said 'without the classes in qnnrt/android, without Qnnrt.kt'
 version=$("$build/qnnrt-run" --version | sed 's/^[^0-9]*\([0-9.]*\).*/\1/')
@@ -93,10 +91,8 @@ cp "$tmp/kotlin/qnnrt/qnnrt/$version/qnnrt-$version.pom" "$tmp/pom" && says kotl
 cross=${AARCH64_CC:-aarch64-linux-gnu-gcc}
 if [ $abi = arm64-v8a ]; then cp "$library" "$tmp/arm64.so"
 elif command -v "$cross" >/dev/null 2>&1; then
-    mkdir "$tmp/arm_log"
-    check size "liblog does not compile" "$cross" -fPIC -shared -o "$tmp/arm_log/liblog.so" "$tmp/log/log.c"
-    ANDROID_JAR=none ABIS=arm64-v8a CC=$cross LDFLAGS="-L$tmp/arm_log" CFLAGS="-D_POSIX_C_SOURCE=200809L -I$home/include -I$home/include/linux -I$tmp/log" \
-        sh "$kit/build-aar.sh" "$tmp/arm" >"$tmp/said" 2>&1
+    log_for arm64-v8a "$cross"
+    check size "it is not built: $(tail -n 5 "$tmp/said")" aar "$tmp/arm" arm64-v8a "$cross"
     (cd "$tmp/arm" && "$home/bin/jar" --extract --file="qnnrt/qnnrt/$version/qnnrt-$version.aar" jni && mv jni/arm64-v8a/libqnnrt_jni.so "$tmp/arm64.so")
     check store_arm "it is refused" "$python" "$kit/store_check.py" "$tmp/arm/qnnrt/qnnrt/$version/qnnrt-$version.aar"
 else skip size "$cross is not installed"; fi

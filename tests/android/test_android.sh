@@ -39,14 +39,10 @@ else
     # The Java layer; liblog is one function here.
     jdk=$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")
     if [ -f "$jdk/include/jni.h" ]; then
-        mkdir "$tmp/android"
-        echo 'enum { ANDROID_LOG_VERBOSE = 2, ANDROID_LOG_DEBUG, ANDROID_LOG_INFO, ANDROID_LOG_WARN, ANDROID_LOG_ERROR };
-            static inline int __android_log_write(int level, const char *tag, const char *text) { return level + *tag + *text; }' \
-            >"$tmp/android/log.h"
         # shellcheck disable=SC2086  # several words
         check functions_jni "libqnnrt_jni does not compile for aarch64" $clang -std=c99 -O1 $android -fPIC -shared -I"$tests/.." \
-            -I"$tests/../tools" -I"$tmp" -I"$jdk/include" -I"$jdk/include/linux" -o "$tmp/libqnnrt_jni.so" \
-            "$examples"/android/app/src/main/cpp/qnnrt_jni*.c
+            -I"$tests/../tools" -I"$tests/android/liblog" -I"$jdk/include" -I"$jdk/include/linux" -o "$tmp/libqnnrt_jni.so" \
+            "$examples"/android/app/src/main/cpp/qnnrt_jni*.c "$tests/android/liblog/log.c"
         known functions_known 24 "$tmp/libqnnrt_jni.so"
     else
         skip functions_jni "there is no JDK with a jni.h"
