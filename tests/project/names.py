@@ -11,6 +11,8 @@ import subprocess
 import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# Files whose functions other scripts use.
+SHARED = ("harness/tool.sh", "jni/jdk.sh")
 # A call of a function whose first argument is a name.
 CALL = r"(?:^|[;&|({]|\bthen|\bdo|\belse)\s*(?:%s)\s+([a-z][a-z0-9_]{2,})\b"
 
@@ -36,8 +38,10 @@ def main():
     before, after = {}, {}
     tool = "tests/harness/tool.sh" if git("ls-tree", revision, "tests/harness") else "tests/tool.sh"
     old = git("show", "%s:%s" % (revision, tool))
-    with open(os.path.join(TOP, "tests", "harness", "tool.sh")) as file:
-        new = file.read()
+    new = ""
+    for path in SHARED:
+        with open(os.path.join(TOP, "tests", path)) as file:
+            new += file.read()
     for path in git("ls-tree", "-r", "--name-only", revision, "tests").split("\n"):
         if path.endswith((".c", ".h", ".sh")):
             for name in names(path, git("show", "%s:%s" % (revision, path)), old):
