@@ -408,7 +408,7 @@ QNNRT_IR_API qnnrt_dtype qnnrt_ir_run_dtype(const qnnrt_ir_run_desc *desc,
 /* Turn "relu_", "add_" and others that overwrite their input into "relu", "add": later readers of
    the input read the result instead, and a result that would become wider is converted.
    Returns also QNNRT_E_UNSUPPORTED if a later node or the graph's outputs read the memory through
-   another value: text names both. */
+   another value: text names both; and if a weight is overwritten, which the next call would see. */
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_inplace(qnnrt_ir *ir, qnnrt_error *err);
 
 /* Compute a graph without findings on the host: the expected result of what a backend computes.
@@ -7809,11 +7809,27 @@ static qnnrt_result qnnrt_ir__inplace_later(qnnrt_ir *ir, const qnnrt_ir_node *n
     return QNNRT_OK;
 }
 
+/* Refuse a node that changes data of the checkpoint: the next call would have to see the change. */
+static qnnrt_result qnnrt_ir__inplace_state(const qnnrt_ir_node *node, const qnnrt_ir_value *owner,
+                                            qnnrt_error *err)
+{
+    qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "node \"%.100s\" (%.60s) changes \"%.200s\", which is"
+                    " a weight or a buffer of the checkpoint", node->name, node->op,
+                    owner->key != NULL ? owner->key : owner->name);
+    if (node->source[0] != '\0') qnnrt_error_add(err, ": %.200s", node->source);
+    qnnrt_error_hint(err, QNNRT_OK, "Export the model with qnnrt.export(), which makes it a state"
+                     " of the program.");
+    return QNNRT_E_UNSUPPORTED;
+}
+
 static qnnrt_result qnnrt_ir__inplace_node(qnnrt_ir *ir, qnnrt_ir_node *node, qnnrt_error *err)
 {
     const qnnrt_ir_op *op = qnnrt_ir__graph_plain(node);
+    const qnnrt_ir_value *owner;
     qnnrt_result result;
     if (op == NULL) return QNNRT_OK;
+    owner = qnnrt_ir__inplace_owner(node->inputs[0]);
+    if (owner->origin == QNNRT_IR_WEIGHT) return qnnrt_ir__inplace_state(node, owner, err);
     result = qnnrt_ir__inplace_later(ir, node, node->inputs[0], node->outputs[0], err);
     if (result != QNNRT_OK) return result;
     if (!qnnrt_ir__public_op(ir, node, op->name)) return qnnrt_ir__fail_memory(err);

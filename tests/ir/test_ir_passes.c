@@ -83,6 +83,32 @@ TEST(ir_inplace_refuses_memory_that_is_read_through_another_value)
     }
 }
 
+/* The next call would have to see the change. */
+TEST(ir_inplace_refuses_to_change_weights_and_buffers)
+{
+    static const char *const graphs[] = {
+        "in x 2,3\nweight w 2,3\nr 2,3 = add_.Tensor w x\nout r",
+        "in x 2,3\nweight w 2,3\nr 2,3 = copy_.default w x\ny 2,3 = neg.default x\nout y",
+        "in x 2,3\nweight w 3,2\nv 2,3 = view.default w {'size': [2, 3]}\na 2,3 = alias.default v\n"
+        "r 2,3 = mul_.Tensor a x\ny 3,2 = neg.default w\nout y",
+        "in x 1,3\nin i:int64 1\nweight w 2,3\nr 2,3 = index_copy_.default w i x {'dim': 0}\nout r",
+    };
+    qnnrt_ir *ir;
+    size_t i;
+    for (i = 0; i < 4; ++i) {
+        ir = graph(graphs[i]);
+        CHECK(ir != NULL);
+        CHECK_EQ(qnnrt_ir_pass_inplace(ir, &err), QNNRT_E_UNSUPPORTED);
+        CHECK_STR(err.text, "node \"r\"");
+        CHECK_STR(err.text, "changes \"key_w\", which is a weight or a buffer of the checkpoint");
+        CHECK_STR(err.hint, "qnnrt.export()");
+        qnnrt_ir_free(ir);
+    }
+    /* A copy of it belongs to the call. */
+    CHECK(becomes("in x 2,3\nweight w 2,3\nc 2,3 = lift_fresh_copy.default w\nr 2,3 = add_.Tensor c x\nout r",
+                  qnnrt_ir_pass_inplace, "c=lift_fresh_copy.default(w) r=add.Tensor(c,x) -> r"));
+}
+
 TEST(ir_inplace_keeps_the_dtype)
 {
     qnnrt_ir *ir = graph("in x:bfloat16 2,3\nin z 2,3\na:bfloat16 2,3 = neg.default x\ny:bfloat16 2,3 = add_.Tensor a z\n"
@@ -1241,6 +1267,7 @@ TEST_MAIN("ir_passes")
     RUN(ir_inplace_renames);
     RUN(ir_inplace_lets_later_readers_see_the_change);
     RUN(ir_inplace_refuses_memory_that_is_read_through_another_value);
+    RUN(ir_inplace_refuses_to_change_weights_and_buffers);
     RUN(ir_inplace_keeps_the_dtype);
     RUN(ir_tidy_and_fold_keep_what_is_overwritten);
     RUN(ir_noops_removes_copies);
