@@ -164,10 +164,9 @@ typedef struct qnnrt_ir_op {
 
 typedef struct qnnrt_ir_node {
     const char        *name;
-    const char        *op;           /* "add.Tensor"; "getitem" and "rope" for the names
-                                        "<built-in function getitem>" and
-                                        "wrap_with_set_grad_enabled"; "view.default" for
-                                        "_unsafe_view.default" and the like */
+    const char        *op;           /* "add.Tensor"; "getitem" for the name "<built-in function
+                                        getitem>"; "view.default" for "_unsafe_view.default" and
+                                        the like */
     const qnnrt_ir_op *info;         /* of "add_.Tensor" that of "add.Tensor"; NULL: unknown */
     qnnrt_ir_value   **inputs;       /* [input_count], NULL: an optional one that is absent */
     size_t             input_count;
@@ -216,6 +215,10 @@ typedef struct qnnrt_ir_desc {
     uint64_t    fold_operations;     /* for them: about 1 for each product that is summed up, 16 for
                                         each element that is read or written otherwise (default 0:
                                         2^33, some seconds) */
+    int         plain_rope;          /* 1: blocks "wrap_with_set_grad_enabled" of torch.no_grad()
+                                        are read as "rope", cos and sin of positions * inv_freq.
+                                        Files of pytorch-ir do not have their bodies, so only who
+                                        knows the model can tell (default 0: each is a finding) */
 } qnnrt_ir_desc;
 
 /* Read a graph.
@@ -267,6 +270,7 @@ typedef struct qnnrt_ir_finding {
                                         ARG: an argument is wrong; LIMIT: too large */
     size_t               line, byte; /* in the file; 0, 0: unknown */
     const char          *text;       /* one line */
+    const char          *hint;       /* what to do, one sentence, or "" */
 } qnnrt_ir_finding;
 
 /* Check a graph, as read or after edits.
@@ -3627,10 +3631,10 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_tidy(qnnrt_ir *ir, qnnrt_error *err)
    Needs: >>config >>graph     Knows nothing of: operators, files
    ===================================================================================== */
 
-/* Add a finding. Return 0 when out of memory. */
-__attribute__((cold, format(printf, 6, 7)))
-static int qnnrt_ir__find(qnnrt_ir *ir, const qnnrt_ir_node *node, qnnrt_result code, size_t line,
-                          size_t byte, const char *format, ...)
+/* Add a finding. hint: a constant. Return 0 when out of memory. */
+__attribute__((cold, format(printf, 5, 6)))
+static int qnnrt_ir__find(qnnrt_ir *ir, const qnnrt_ir_node *node, qnnrt_result code,
+                          const char *hint, const char *format, ...)
 {
     qnnrt_ir__own *own = ir->own;
     qnnrt_ir_finding *list, *finding;
@@ -3655,9 +3659,10 @@ static int qnnrt_ir__find(qnnrt_ir *ir, const qnnrt_ir_node *node, qnnrt_result 
     finding = &list[own->found];
     finding->node = node;
     finding->code = code;
-    finding->line = node != NULL ? node->line : line;
-    finding->byte = node != NULL ? node->byte : byte;
+    finding->line = node != NULL ? node->line : 0;
+    finding->byte = node != NULL ? node->byte : 0;
     finding->text = qnnrt_ir_text(ir, text);
+    finding->hint = hint;
     if (finding->text == NULL) return 0;
     ++own->found;
     return 1;
@@ -3672,6 +3677,8 @@ static qnnrt_result qnnrt_ir__find_error(const qnnrt_ir *ir, qnnrt_error *err)
     size_t i;
     if (count == 0) return QNNRT_OK;
     qnnrt_error_set(err, code, "%s", own->found > 0 ? own->findings[0].text : "");
+    if (own->found > 0 && own->findings[0].hint[0] != '\0')
+        qnnrt_error_hint(err, code, "%s", own->findings[0].hint);
     for (i = own->found > 0; i < own->found && err != NULL; ++i) {
         if (strlen(err->text) + strlen(own->findings[i].text) + 60 > sizeof err->text) break;
         qnnrt_error_add(err, "\n%s", own->findings[i].text);
@@ -3719,16 +3726,16 @@ static int qnnrt_ir__check_outputs(qnnrt_ir *ir, const qnnrt_ir_node *node)
     do {
         const qnnrt_ir_value *y = k < node->output_count ? node->outputs[k] : NULL;
         if (!qnnrt_ir__ops_infer(node, k, &s))
-            return qnnrt_ir__find(ir, node, s.code, 0, 0, "%s; inputs %s", s.why,
+            return qnnrt_ir__find(ir, node, s.code, "", "%s; inputs %s", s.why,
                                   qnnrt_ir__check_inputs(inputs, sizeof inputs, node));
         if (s.outputs != node->output_count)
-            return qnnrt_ir__find(ir, node, QNNRT_E_MISMATCH, 0, 0, "%lu outputs, expected %lu",
+            return qnnrt_ir__find(ir, node, QNNRT_E_MISMATCH, "", "%lu outputs, expected %lu",
                                   (unsigned long)node->output_count, (unsigned long)s.outputs);
         if (y == NULL || y->unknown) continue;
         if (s.dtype == QNNRT_DTYPE_UNDEFINED) s.dtype = y->dtype;
         if (s.dtype == y->dtype && s.rank == y->rank &&
             memcmp(s.dims, y->dims, s.rank * sizeof(*s.dims)) == 0) continue;
-        if (!qnnrt_ir__find(ir, node, QNNRT_E_MISMATCH, 0, 0,
+        if (!qnnrt_ir__find(ir, node, QNNRT_E_MISMATCH, "",
                             "output \"%.200s\" is %s, expected %s; inputs %s", y->name,
                             qnnrt_ir__check_text(a, sizeof a, y->dtype, y->rank, y->dims),
                             qnnrt_ir__check_text(b, sizeof b, s.dtype, s.rank, s.dims),
@@ -3746,7 +3753,7 @@ static int qnnrt_ir__check_args(qnnrt_ir *ir, const qnnrt_ir_node *node)
         const qnnrt_ir_attr *attr = &node->attrs[i];
         if (qnnrt_ir__attr_absent(attr) || qnnrt_ir__ops_ignored(attr->name) ||
             qnnrt_ir__attr_arg(node->info, attr->name, &arg)) continue;
-        if (!qnnrt_ir__find(ir, node, QNNRT_E_UNSUPPORTED, 0, 0,
+        if (!qnnrt_ir__find(ir, node, QNNRT_E_UNSUPPORTED, "",
                             "its argument \"%.100s\" is unknown", attr->name)) return 0;
     }
     return 1;
@@ -3764,10 +3771,10 @@ static int qnnrt_ir__check_inputs_of(qnnrt_ir *ir, const qnnrt_ir_node *node, in
         if (x->unknown) *known = 0;
         if (x->origin != QNNRT_IR_NODE) continue;
         if (x->node == NULL || x->node->dead) {
-            if (!qnnrt_ir__find(ir, node, QNNRT_E_FORMAT, 0, 0,
+            if (!qnnrt_ir__find(ir, node, QNNRT_E_FORMAT, "",
                                 "reads \"%.200s\", which no node computes", x->name)) return 0;
         } else if (x->node->at >= node->at) {
-            if (!qnnrt_ir__find(ir, node, QNNRT_E_FORMAT, 0, 0,
+            if (!qnnrt_ir__find(ir, node, QNNRT_E_FORMAT, "",
                                 "reads \"%.200s\", which node \"%.200s\" "
                                 "computes later", x->name, x->node->name)) return 0;
         }
@@ -3783,6 +3790,28 @@ static int qnnrt_ir__check_custom(const qnnrt_ir *ir, const char *op)
     return i < ir->own->custom_count;
 }
 
+/* Find an unknown operator, each once: its symbol counts the nodes. */
+static int qnnrt_ir__check_unknown(qnnrt_ir *ir, const qnnrt_ir_node *node)
+{
+    /* Blocks with statements of their own, such as those under torch.no_grad(). */
+    static const char *const blocks[] = { "wrap_with_set_grad_enabled", "wrap_with_autocast" };
+    qnnrt_ir__symbol *op = qnnrt_ir__graph_symbol(ir, node->op, strlen(node->op));
+    unsigned long nodes;
+    if (op == NULL) return 0;
+    nodes = (unsigned long)op->nodes;
+    op->nodes = 0;
+    if (nodes == 0) return 1;
+    if (strcmp(node->op, blocks[0]) == 0 || strcmp(node->op, blocks[1]) == 0)
+        return qnnrt_ir__find(ir, node, QNNRT_E_UNSUPPORTED,
+                              "Export the model with qnnrt.export(), which writes what such blocks "
+                              "compute.", "the file does not have what this block under %s "
+                              "computes; blocks of this kind: %lu",
+                              strcmp(node->op, blocks[0]) == 0 ? "torch.no_grad()"
+                                                               : "torch.autocast()", nodes);
+    return qnnrt_ir__find(ir, node, QNNRT_E_UNSUPPORTED, "", "the operator is unknown; nodes with "
+                          "it: %lu", nodes);
+}
+
 /* Check all nodes. Return 0 when out of memory. */
 static int qnnrt_ir__check_all(qnnrt_ir *ir)
 {
@@ -3790,7 +3819,7 @@ static int qnnrt_ir__check_all(qnnrt_ir *ir)
     size_t i;
     int known;
     if (!qnnrt_ir__graph_order(ir, 0, &cycle)) return 0;
-    if (cycle != NULL && !qnnrt_ir__find(ir, cycle, QNNRT_E_FORMAT, 0, 0, "is on a cycle"))
+    if (cycle != NULL && !qnnrt_ir__find(ir, cycle, QNNRT_E_FORMAT, "", "is on a cycle"))
         return 0;
     for (i = 0; i < ir->node_count; ++i) {
         const qnnrt_ir_node *node = ir->nodes[i];
@@ -3805,13 +3834,8 @@ static int qnnrt_ir__check_all(qnnrt_ir *ir)
         if (node->dead) continue;
         if (!qnnrt_ir__check_inputs_of(ir, node, &known)) return 0;
         if (node->info == NULL && qnnrt_ir__check_custom(ir, node->op)) continue;
-        if (node->info == NULL) {                         /* each unknown operator once */
-            qnnrt_ir__symbol *op = qnnrt_ir__graph_symbol(ir, node->op, strlen(node->op));
-            if (op == NULL) return 0;
-            if (op->nodes > 0 && !qnnrt_ir__find(ir, node, QNNRT_E_UNSUPPORTED, 0, 0,
-                                                 "the operator is unknown; nodes with it: %lu",
-                                                 (unsigned long)op->nodes)) return 0;
-            op->nodes = 0;
+        if (node->info == NULL) {
+            if (!qnnrt_ir__check_unknown(ir, node)) return 0;
         } else if (!qnnrt_ir__check_args(ir, node) ||
                    (known && !qnnrt_ir__check_outputs(ir, node))) {
             return 0;
@@ -4002,6 +4026,7 @@ typedef struct qnnrt_ir__parse {
     const char       *text, *original;       /* original: before qnnrt_ir__text_python(), or NULL */
     size_t            bytes, line, line_at;  /* line: of the byte line_at */
     uint32_t          most_nodes;
+    int               plain_rope;            /* as qnnrt_ir_desc has it */
     qnnrt_result      result;
     qnnrt_error      *err;
     qnnrt_ir__list    inputs, outputs, weights, constants, nodes, pairs;
@@ -4452,7 +4477,7 @@ static int qnnrt_ir__parse_op(qnnrt_ir__parse *p, qnnrt_ir_node *node, const cha
     if (strncmp(op, "aten.", 5) == 0) op += 5;
     else if (strncmp(op, "aten::", 6) == 0) op += 6;
     else if (strcmp(op, "<built-in function getitem>") == 0) op = "getitem";
-    else if (strcmp(op, "wrap_with_set_grad_enabled") == 0) op = "rope";
+    else if (p->plain_rope && strcmp(op, "wrap_with_set_grad_enabled") == 0) op = "rope";
     node->info = qnnrt_ir__ops_find(op, &node->op);
     if (node->info == NULL) node->op = qnnrt_ir_text(p->ir, op);
     return node->op != NULL || qnnrt_ir__parse_memory(p);
@@ -4728,7 +4753,7 @@ static int qnnrt_ir__document_once(qnnrt_ir__parse *p)
 
 /* Find a fault of a tensor, outside the nodes (node NULL) or in one. */
 #define QNNRT_IR__FIND(p, node, code, ...) \
-    (qnnrt_ir__find((p)->ir, node, code, 0, 0, __VA_ARGS__) || qnnrt_ir__parse_memory(p))
+    (qnnrt_ir__find((p)->ir, node, code, "", __VA_ARGS__) || qnnrt_ir__parse_memory(p))
 
 /* Return the name of a tensor, for texts. */
 static const char *qnnrt_ir__resolve_name(const qnnrt_ir__ref *ref)
@@ -7456,6 +7481,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_read(const char *text, size_t bytes, const qn
     p.text = text;
     p.bytes = bytes;
     p.err = err;
+    p.plain_rope = plain.plain_rope;
     p.most_nodes = plain.nodes != 0 ? plain.nodes : 1000000;
     p.ir = qnnrt_ir__graph_make("", &plain);
     if (p.ir == NULL) return qnnrt_ir__fail_memory(err);
@@ -8567,8 +8593,7 @@ static int qnnrt_ir__write_op(qnnrt_ir__write *w, const char *op)
     const size_t bytes = strlen(op) + 6;
     char *text;
     if (strcmp(op, "getitem") == 0) op = "<built-in function getitem>";
-    else if (strcmp(op, "rope") == 0) op = "wrap_with_set_grad_enabled";
-    else if (strncmp(op, "q.", 2) != 0) {
+    else if (strcmp(op, "rope") != 0 && strncmp(op, "q.", 2) != 0) {
         text = (char *)qnnrt_arena_get(&w->scratch, bytes, 1);
         if (text == NULL) return 0;
         snprintf(text, bytes, "aten.%s", op);
@@ -8696,7 +8721,9 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_write(const qnnrt_ir *ir, struct qnnrt_json_w
    LICENSE.
 
    HISTORY
-   0.5.0   Added  qnnrt_ir_create(), qnnrt_ir_copy(), qnnrt_ir_add_weight(), qnnrt_ir_add_output().
+   0.5.0   API: "wrap_with_set_grad_enabled" is a finding; "rope" with qnnrt_ir_desc.plain_rope.
+           Added  qnnrt_ir_finding.hint.
+           Added  qnnrt_ir_create(), qnnrt_ir_copy(), qnnrt_ir_add_weight(), qnnrt_ir_add_output().
            API: "_unsafe_view", "concat" and "detach_" are read as "view", "cat" and "detach". Of
            operators that overwrite their input, such as "relu_", node->info is that of "relu".
            qnnrt_ir_node.fate is .mapping.

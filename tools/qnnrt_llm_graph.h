@@ -698,8 +698,8 @@ static const qnnrt_llm_graph__model *qnnrt_llm_graph__limits_model(
     for (i = 0; i < QNNRT_LLM_GRAPH__MODELS; ++i)
         qnnrt_error_add(err, "%s %s", i == 0 ? " known are" : ",",
                         qnnrt_llm_graph__models[i].architecture);
-    qnnrt_error_hint(err, QNNRT_E_UNSUPPORTED, "Export the model with pytorch-ir, and compile the "
-                     ".json file.");
+    qnnrt_error_hint(err, QNNRT_E_UNSUPPORTED, "Export the model with qnnrt.export(), and compile "
+                     "that folder.");
     return NULL;
 }
 
@@ -761,8 +761,7 @@ static qnnrt_result qnnrt_llm_graph__limits_rope(const qnnrt_llm_graph__facts *f
                                 qnnrt_llm_graph__wrong(facts, err, QNNRT_E_UNSUPPORTED,
                                                        "positions are scaled by \"%s\"; known are "
                                                        "default, linear and llama3", type),
-                                "Export the model with pytorch-ir, which computes its positions in "
-                                "the graph.");
+                                "Export the model with qnnrt.export(), and compile that folder.");
     if (!facts->factor.given || !(facts->factor.value >= 1e-6))
         return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_FORMAT, "positions are scaled by"
                                       " \"%s\", but \"factor\" is missing", type);
@@ -1121,7 +1120,7 @@ static qnnrt_result qnnrt_llm_graph__gguf_llama3(qnnrt_llm_graph__facts *facts,
                                 qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "%s: the factors of "
                                                 "\"rope_freqs.weight\" are not those of Llama 3.1",
                                                 facts->file), "Export the checkpoint with "
-                                "pytorch-ir, which computes its positions in the graph.");
+                                "qnnrt.export(), and compile that folder.");
     if (most > 1) snprintf(facts->rope_type.text, sizeof facts->rope_type.text, "llama3");
     return QNNRT_OK;
 }

@@ -8559,9 +8559,10 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *i
     qnnrt_error_about(err, missing != 0 ? QNNRT_E_NOT_FOUND : QNNRT_E_MISMATCH,
                       "%lu weights of the graph are missing, %lu have another shape:",
                       (unsigned long)missing, (unsigned long)wrong);
-    qnnrt_error_hint(err, QNNRT_OK, "%s", missing == angles && wrong == 0 ? "Give the base of the "
-                     "rotary embeddings (rope_base, --rope_base): the model's config.json has it "
-                     "as rope_theta." : "Give the checkpoint that the graph was exported with.");
+    qnnrt_error_hint(err, QNNRT_OK, "%s", missing == angles && wrong == 0 ? "Export the model with "
+                     "qnnrt.export(), which stores every buffer; or, if config.json has no "
+                     "rope_scaling, give its rope_theta (rope_base, --rope_base)."
+                     : "Give the checkpoint that the graph was exported with.");
     return missing != 0 ? QNNRT_E_NOT_FOUND : QNNRT_E_MISMATCH;
 }
 

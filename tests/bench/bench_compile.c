@@ -133,6 +133,7 @@ static int once(const char *text, size_t bytes, const qnnrt_weights *weights, qn
     desc.target = qnnrt_lower_target_of(qnnrt_backend_get_info(backend));
     desc.build_id = qnnrt_backend_get_info(backend)->build_id;
     desc.rope_base = 1e6;
+    read.plain_rope = 1;
     desc.passed = passed;
     t = now();
     if (qnnrt_ir_read(text, bytes, &read, &ir, &err) != QNNRT_OK) return failed(&err);

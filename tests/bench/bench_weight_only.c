@@ -58,6 +58,7 @@ static void compile(const char *library, const char *graph, const char *checkpoi
 {
     qnnrt_backend_desc open;
     qnnrt_lower_desc desc;
+    qnnrt_ir_desc read;
     qnnrt_backend *backend;
     qnnrt_weights *weights;
     qnnrt_lower *lower;
@@ -74,6 +75,7 @@ static void compile(const char *library, const char *graph, const char *checkpoi
     const char *path = "build/bench/small.bin";
     FILE *file;
     memset(&open, 0, sizeof(open));
+    memset(&read, 0, sizeof(read));
     memset(&desc, 0, sizeof(desc));
     open.path = library;
     if (qnnrt_backend_open(&open, &backend, &err) != QNNRT_OK) die(&err);
@@ -81,10 +83,11 @@ static void compile(const char *library, const char *graph, const char *checkpoi
     desc.build_id = qnnrt_backend_get_info(backend)->build_id;
     desc.compute = QNNRT_DTYPE_F16;
     desc.rope_base = 1e6;
+    read.plain_rope = 1;
     desc.weight_bits = bits == 16 ? 0 : bits;
     desc.weight_block = block;
     desc.weight_method = method;
-    if (qnnrt_ir_read(text, bytes, NULL, &ir, &err) != QNNRT_OK || qnnrt_ir_check(ir, NULL, NULL, &err) != QNNRT_OK ||
+    if (qnnrt_ir_read(text, bytes, &read, &ir, &err) != QNNRT_OK || qnnrt_ir_check(ir, NULL, NULL, &err) != QNNRT_OK ||
         qnnrt_weights_open(checkpoint, NULL, &weights, &err) != QNNRT_OK || qnnrt_lower_create(&desc, &lower, &err) != QNNRT_OK ||
         qnnrt_lower_weights(lower, ir, weights, &err) != QNNRT_OK || qnnrt_lower_passes(lower, ir, &err) != QNNRT_OK) die(&err);
     begin = now();

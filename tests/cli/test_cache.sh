@@ -54,7 +54,7 @@ echo '{}' >"$tmp/map.json"
 # table says nothing else; those that name a file must be here, since its content counts.
 none="calibrate calibrate_so calibrate_method encodings write_encodings output_dir binary_file graph_name weights backend_so backend progress report svg dot verify verify_tolerance verify_nodes
 cache cache_limit cache_list cache_clear log_level version help"
-values="io=native fp32= fp16= shards=2 rope_positions=128 rope_base=10000 soc_model=43 dsp_arch=75 optimization_level=2 vtcm_mib=4
+values="io=native fp32= fp16= shards=2 rope_positions=128 rope_base=10000 rope_plain= soc_model=43 dsp_arch=75 optimization_level=2 vtcm_mib=4
 hvx_threads=2 weight_sharing= system_so=$ref weight_bits=8 op_package= op_map=$tmp/map.json config_file=$tmp/map.json"
 # Of a folder with a language model.
 folders="prefill=8 decode=2 context_lengths=64 shards=2 embedding=host"

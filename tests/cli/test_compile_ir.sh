@@ -129,7 +129,10 @@ rm -rf "$out"
 
 # ---- the program, and the ids that it accepts ----
 python3 "$tests/harness/make_weights.py" "$tmp/llm.safetensors" "$ir/tiny_prefill.json" "$ir/tiny_decode.json"
-llm="$ir/tiny_prefill.json $ir/tiny_decode.json --graph_name prefill,decode --weights $tmp/llm.safetensors --rope_base 1000000"
+llm="$ir/tiny_prefill.json $ir/tiny_decode.json --graph_name prefill,decode --weights $tmp/llm.safetensors --rope_base 1000000 --rope_plain"
+# shellcheck disable=SC2086
+compile no_body 1 "the file does not have what this block under torch.no_grad() computes; blocks of this kind: 1" ${llm% --rope_plain}
+says no_body_hint err "Export the model with qnnrt.export(), which writes what such blocks compute."
 for contexts in 1 2; do
     # shellcheck disable=SC2086
     compile program_$contexts 0 "wrote     $out/qnnrt.json" $llm --shards $contexts
@@ -359,7 +362,7 @@ changed weight_shape 's/\[4\]/[1, 4]/'
 wrong_graph weight_shape '"w" [1,4] is [4] in '
 changed frequencies 's/"w"/"rotary.inv_freq"/'
 wrong_graph frequencies '"rotary.inv_freq" [4] is missing'
-hinted frequencies_hint "--rope_base X"
+hinted frequencies_hint "Export the model with qnnrt.export(), which stores every buffer; or, if config.json has no rope_scaling, add --rope_base X"
 compile frequencies_made 0 "wrote" "$tmp/frequencies.json" --rope_base 10000
 rm -rf "$out"
 # bad_weights NAME TEXT: small.json with $tmp/NAME

@@ -19,7 +19,7 @@ cp "$data/ir/trained_decode.json" "$g/decode.json"
 # kv OPTION ...: compile both graphs
 kv() {
     rm -rf "$out"
-    run compile "$g/prefill.json" "$g/decode.json" --weights "$model" --rope_base 10000 --kv_rows \
+    run compile "$g/prefill.json" "$g/decode.json" --weights "$model" --rope_base 10000 --rope_plain --kv_rows \
         --backend_so "$ref" --output_dir "$out" "$@"
 }
 

@@ -34,7 +34,7 @@ arrays "$ir/torch_cnn.npz" in/0 "$tmp/x.raw" out/0 "$tmp/y.raw"
 arrays "$ir/torch_llama.npz" in/0 "$tmp/ids.raw" in/1 "$tmp/mask.raw" in/2 "$tmp/pos.raw" out/0 "$tmp/logits.raw"
 cnn="$ir/torch_cnn.json --weights $tmp/cnn.safetensors"
 llama="$ir/torch_llama.json --weights $tmp/llama.safetensors"
-decode="$ir/tiny_decode.json --weights $tmp/decode.safetensors --rope_base 1000000"
+decode="$ir/tiny_decode.json --weights $tmp/decode.safetensors --rope_base 1000000 --rope_plain"
 middle="--pin conv2d=npu --pin linear=npu"
 
 # steps NAME NPU CPU ROLE MOST: torch_cnn as npu -> ROLE -> npu, compared with PyTorch; the folder opens again

@@ -35,7 +35,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 DATA = os.path.relpath(os.path.join(HERE, "..", "data", "llm"))
 MODEL = (os.path.join(DATA, "model"),)
 EXPORT = (*(os.path.relpath(os.path.join(HERE, "..", "data", "ir", "trained_%s.json" % name)) for name in ("prefill", "decode")),
-          "--kv_rows", "--rope_base", "10000", "--weights", os.path.join(DATA, "model"))
+          "--kv_rows", "--rope_base", "10000", "--rope_plain", "--weights", os.path.join(DATA, "model"))
 ROWS = (("Ref f32", "ref", 0, MODEL), ("HTP f16", "htp", 0, MODEL), ("HTP W8", "htp", 8, MODEL), ("HTP W4", "htp", 4, MODEL),
         ("export f16", "htp", 0, EXPORT), ("export W8", "htp", 8, EXPORT))
 

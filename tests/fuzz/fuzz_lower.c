@@ -200,6 +200,7 @@ static void play(const unsigned char *data, size_t size)
     text = change(data, size - CONTROL, control, &bytes);
     memset(&desc, 0, sizeof(desc));
     desc.memory_bytes = (uint64_t)1 << 26;
+    desc.plain_rope = 1;
     fail_at = count = 0;
     if (qnnrt_ir_read(text, bytes, &desc, &ir, &err) == QNNRT_OK) {
         if (qnnrt_ir_check(ir, NULL, NULL, &err) == QNNRT_OK) {

@@ -47,17 +47,27 @@ static inline qnnrt_ir *ir_graph(const char *text, const qnnrt_ir_desc *desc, qn
     return ir;
 }
 
+/* The decoders of pytorch-ir among the tests' graphs have plain rotary embeddings. */
+static inline qnnrt_ir_desc ir_plain_rope(void)
+{
+    qnnrt_ir_desc desc;
+    memset(&desc, 0, sizeof(desc));
+    desc.plain_rope = 1;
+    return desc;
+}
+
 /* Read tests/data/ir/STEM.json. Return NULL after printing an error. */
 static inline qnnrt_ir *ir_file(const char *stem, qnnrt_error *why)
 {
     char path[200];
     size_t bytes = 0;
     qnnrt_ir *ir = NULL;
+    const qnnrt_ir_desc desc = ir_plain_rope();
     void *text;
     snprintf(path, sizeof path, "tests/data/ir/%s.json", stem);
     text = test_read_file(path, &bytes);
     if (text == NULL) printf("    %s cannot be read\n", path);
-    else if (qnnrt_ir_read((const char *)text, bytes, NULL, &ir, why) != QNNRT_OK) printf("    %s: %s\n", path, why->text);
+    else if (qnnrt_ir_read((const char *)text, bytes, &desc, &ir, why) != QNNRT_OK) printf("    %s: %s\n", path, why->text);
     free(text);
     return ir;
 }

@@ -188,12 +188,13 @@ TEST(ir_reads_a_genuine_file_without_a_finding)
     if (test_getenv("QNNRT_SAMPLES") == NULL) SKIP("QNNRT_SAMPLES is not set");
     for (i = 0; i < sizeof(files) / sizeof(files[0]); ++i) {
         char path[1200];
+        const qnnrt_ir_desc desc = ir_plain_rope();
         void *text;
         qnnrt_ir *ir = NULL;
         snprintf(path, sizeof path, "%.1000s/ir/%s.json", test_getenv("QNNRT_SAMPLES"), files[i].name);
         text = test_read_file(path, &bytes);
         CHECK(text != NULL);
-        CHECK_EQ(qnnrt_ir_read((const char *)text, bytes, NULL, &ir, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_ir_read((const char *)text, bytes, &desc, &ir, &err), QNNRT_OK);
         free(text);
         CHECK_EQ(check(ir), QNNRT_OK);
         CHECK_EQ(count, 0);
@@ -1336,6 +1337,7 @@ TEST(ir_reads_rope_in_both_orders)
     size_t i;
     for (i = 0; i < 2; ++i) {
         char text[2000];
+        const qnnrt_ir_desc desc = ir_plain_rope();
         const void *in[2];
         float cosine[12], sine[12];
         void *out[2];
@@ -1346,7 +1348,14 @@ TEST(ir_reads_rope_in_both_orders)
                  NODE_WITH("y", "<built-in function getitem>", OF("w_0", "w", "0") ", " OF("w_1", "w", "1"),
                            F("y", "1, 3, 4"), "'index': 1") "]}", orders[i]);
         while (strstr(text, "'shape': [2, 3]") != NULL) memcpy(strstr(text, "'shape': [2, 3]"), "'shape':[1,3,4]", 15);
-        ir = graph(text);
+        ir = graph(text);                                    /* nobody says what the block computes */
+        CHECK(ir != NULL);
+        CHECK_EQ(check(ir), QNNRT_E_UNSUPPORTED);
+        CHECK(found("node \"w\"", "the file does not have what this block under torch.no_grad() computes"));
+        CHECK_STR(list[0].hint, "qnnrt.export()");
+        CHECK_STR(err.hint, "qnnrt.export()");
+        qnnrt_ir_free(ir);
+        ir = graph_with(text, &desc);
         CHECK(ir != NULL);
         CHECK_EQ(check(ir), QNNRT_OK);
         CHECK(strcmp(ir->nodes[0]->op, "rope") == 0 && strcmp(ir->nodes[1]->op, "getitem") == 0);

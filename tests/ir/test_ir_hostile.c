@@ -209,8 +209,7 @@ static void put_attr(text *t, const qnnrt_ir_attr *a)
 static void put_graph(text *t, const spec *s, int weights)
 {
     const qnnrt_ir_node *node = s->node;
-    const char *op = strcmp(node->op, "getitem") == 0 ? "<built-in function getitem>" :
-                     strcmp(node->op, "rope") == 0 ? "wrap_with_set_grad_enabled" : node->op;
+    const char *op = strcmp(node->op, "getitem") == 0 ? "<built-in function getitem>" : node->op;
     const char *comma = "";
     size_t i;
     int part;

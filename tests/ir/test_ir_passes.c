@@ -1198,12 +1198,13 @@ TEST(ir_passes_find_what_a_genuine_file_has)
     char path[1200];
     void *text;
     size_t bytes, k, before;
+    const qnnrt_ir_desc desc = ir_plain_rope();
     qnnrt_ir *ir = NULL;
     if (test_getenv("QNNRT_SAMPLES") == NULL) SKIP("QNNRT_SAMPLES is not set");
     snprintf(path, sizeof path, "%.1000s/ir/qwen2_prefill_ir.json", test_getenv("QNNRT_SAMPLES"));
     text = test_read_file(path, &bytes);
     CHECK(text != NULL);
-    CHECK_EQ(qnnrt_ir_read((const char *)text, bytes, NULL, &ir, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_ir_read((const char *)text, bytes, &desc, &ir, &err), QNNRT_OK);
     free(text);
     before = ir->node_count;
     for (k = 0; k < PASSES; ++k) CHECK_EQ(passes[k].run(ir, &err), QNNRT_OK);

@@ -127,7 +127,7 @@ run-compile: $(B)/qnnrt-run $(B)/libQnnRef.so
 	$(RUN) $(B)/qnnrt-run compile tests/data/ir/torch_cnn.json --weights $(COMPILE_OUT)/cnn.safetensors \
 	    --backend_so $(RUN_LIB) --output_dir $(COMPILE_OUT)/cnn --verify 3 --report $(COMPILE_OUT)/cnn.txt
 	$(RUN) $(B)/qnnrt-run compile tests/data/ir/tiny_prefill.json tests/data/ir/tiny_decode.json --graph_name prefill,decode \
-	    --weights $(COMPILE_OUT)/llm.safetensors --rope_base 1000000 --backend_so $(RUN_LIB) --output_dir $(COMPILE_OUT)/llm \
+	    --weights $(COMPILE_OUT)/llm.safetensors --rope_base 1000000 --rope_plain --backend_so $(RUN_LIB) --output_dir $(COMPILE_OUT)/llm \
 	    --binary_file llm --verify 3 --report $(COMPILE_OUT)/llm.txt
 	$(RUN) $(B)/qnnrt-run --ctx_dir $(COMPILE_OUT)/cnn --backend_so $(RUN_LIB) --num_inferences 5
 	$(RUN) $(B)/qnnrt-run --ctx_dir $(COMPILE_OUT)/llm --backend_so $(RUN_LIB) --num_inferences 5

@@ -70,8 +70,8 @@
        power           a preset of qnnrt_power_set(), such as burst
        of folders:     pipeline; residency: all, one, budget; resident_bytes; metadata: all, system,
                        json
-       of graphs:      weights; rope_base, positions: as in qnnrt_lower_desc; dsp_arch, vtcm_mib,
-                       hvx_threads: HTP
+       of graphs:      weights; rope_base, positions: as in qnnrt_lower_desc; rope_plain: 1, as
+                       qnnrt_ir_desc.plain_rope; dsp_arch, vtcm_mib, hvx_threads: HTP
 
    ROOMS (search for the tag)
        >>config >>clock >>options >>library >>roles >>folder >>graph >>made >>save
@@ -231,6 +231,7 @@ static const struct { const char *key; int of; } qnnrt_qnn__options[] = {
     { "pipeline", QNNRT_QNN__OF_FOLDER }, { "residency", QNNRT_QNN__OF_FOLDER },
     { "resident_bytes", QNNRT_QNN__OF_FOLDER }, { "metadata", QNNRT_QNN__OF_FOLDER },
     { "weights", QNNRT_QNN__OF_GRAPH }, { "rope_base", QNNRT_QNN__OF_GRAPH },
+    { "rope_plain", QNNRT_QNN__OF_GRAPH },
     { "positions", QNNRT_QNN__OF_GRAPH }, { "dsp_arch", QNNRT_QNN__OF_GRAPH },
     { "vtcm_mib", QNNRT_QNN__OF_GRAPH }, { "hvx_threads", QNNRT_QNN__OF_GRAPH }
 };
@@ -865,8 +866,13 @@ static qnnrt_result qnnrt_qnn__graph_read(qnnrt_qnn__model *m, qnnrt_error *err)
     qnnrt_result result;
     char *text = NULL;
     size_t bytes = 0;
+    uint32_t plain_rope = 0;
     memset(&desc, 0, sizeof(desc));
     desc.hooks = m->arena.hooks;
+    result = qnnrt_qnn__option_u32(m->load->options, m->load->option_count, "rope_plain",
+                                   &plain_rope, err);
+    if (result != QNNRT_OK) return result;
+    desc.plain_rope = plain_rope != 0;
     result = qnnrt_qnn__read(&m->arena.hooks, path, QNNRT_QNN__GRAPH_MOST, &text, &bytes, err);
     if (result != QNNRT_OK) return result;
     result = qnnrt_ir_read(text, bytes, &desc, &m->ir, err);

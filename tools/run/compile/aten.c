@@ -108,6 +108,7 @@ int aten_check(const settings *set)
                         : c->tolerance > 0     ? "--verify_tolerance"
                         : c->rope_positions != 0 ? "--rope_positions"
                         : c->rope_base > 0     ? "--rope_base"
+                        : c->rope_plain        ? "--rope_plain"
                         : c->weight_bits != 0  ? "--weight_bits"
                         : c->kv_rows           ? "--kv_rows"
                         : c->calibrate.count > 0 ? "--calibrate"
@@ -163,17 +164,34 @@ int aten_check_graph(aten *a, aten_graph *g)
         fail(a->t, NULL, cli_hint(&err), "%s: %s", g->file, cli_told(&err));
         return 0;
     }
-    int unsupported = 1;
+    int unsupported = 1, alike = 1;
+    for (size_t i = 0; i < count; ++i) {
+        unsupported = unsupported && list[i].code == QNNRT_E_UNSUPPORTED;
+        alike = alike && strcmp(list[i].hint, list[0].hint) == 0;
+    }
     for (size_t i = 0; i < count; ++i) {
         page_add(&p, "\n  %s", list[i].text);
-        unsupported = unsupported && list[i].code == QNNRT_E_UNSUPPORTED;
+        if (!alike && list[i].hint[0] != '\0') page_add(&p, "\n    %s", list[i].hint);
     }
     fail(a->t, NULL,
-         unsupported ? "Change these parts of the model, and export it again."
-                     : "Export the model again, or correct the file.",
+         alike && list[0].hint[0] != '\0' ? list[0].hint
+         : unsupported ? "Change these parts of the model, and export it again."
+                       : "Export the model again, or correct the file.",
          "%s has %lu fault%s:%s", g->file, (unsigned long)count, cli_plural(count), p.data);
     free(p.data);
     return 0;
+}
+
+/* Say what --rope_plain states about a graph. */
+static void aten_say_rope(const aten *a, const aten_graph *g)
+{
+    size_t blocks = 0;
+    for (size_t i = 0; i < g->read->node_count; ++i)
+        blocks += qnnrt_ir_is(g->read->nodes[i], "rope");
+    if (blocks > 0 && a->t->set.compile->rope_plain)
+        say(a->t, "note      %lu block%s under torch.no_grad() in %s %s plain rotary embeddings, as"
+                  " --rope_plain states\n", (unsigned long)blocks, cli_plural(blocks), g->file,
+            blocks == 1 ? "is" : "are");
 }
 
 /* Read and check the graph of a file. Return 0 after printing all that is wrong. */
@@ -194,10 +212,12 @@ static int aten_read_graph(aten *a, aten_graph *g)
         qnnrt_cache_hash_add(&hash, text, bytes);
         qnnrt_cache_hash_end(&hash, g->hash);
     }
+    desc.plain_rope = a->t->set.compile->rope_plain;
     desc.custom = a->map.names;
     desc.custom_count = a->map.count;
     const qnnrt_result result = qnnrt_ir_read(text, bytes, &desc, &g->read, &err);
     free(text);
+    if (result == QNNRT_OK) aten_say_rope(a, g);
     if (result == QNNRT_OK) return aten_check_graph(a, g);
     const char *slash = strrchr(g->file, '/');
     const int config = strcmp(slash != NULL ? slash + 1 : g->file, "config.json") == 0;
@@ -303,7 +323,8 @@ void aten_missing(const aten *a, const aten_graph *g, const qnnrt_error *err)
     }
     const char *hint = g->weights == NULL ? "Name the checkpoint with --weights PATH."
                        : count == computable
-                         ? "Add --rope_base X, where X is rope_theta in the model's config.json."
+                         ? "Export the model with qnnrt.export(), which stores every buffer; or, if "
+                           "config.json has no rope_scaling, add --rope_base X with its rope_theta."
                          : err->hint;
     if (count == 0) fail(a->t, NULL, cli_hint(err), "%s: %s", g->file, cli_told(err));
     else

@@ -35,6 +35,7 @@ typedef struct compile_settings {
     int         io;                    /* index in io_words, -1: not given                 */
     int         fp32;
     uint32_t    rope_positions;
+    int         rope_plain;
     uint32_t    shards;                /* 0: not given                                     */
     double      rope_base, tolerance;
     const char *backends;              /* --backends A,B,host                              */

@@ -50,6 +50,7 @@ int decoder_check(const settings *set)
             : c->names != NULL   ? "--graph_name"
             : c->rope_positions != 0 ? "--rope_positions"
             : c->rope_base > 0   ? "--rope_base"
+            : c->rope_plain      ? "--rope_plain"
             : c->kv_rows         ? "--kv_rows"
             : c->eos_count > 0   ? "--eos"
             : c->encodings       ? "--encodings"

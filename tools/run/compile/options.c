@@ -128,6 +128,9 @@ static const cli_option compile_options[] = {
      COMPILE(rope_base),
      .help = ".json: base of rotary embeddings, from which \"inv_freq\" is computed where no file "
              "has it, such as 10000; without it, such a weight is missing"},
+    {.name = "rope_plain", .kind = CLI_FLAG, COMPILE(rope_plain),
+     .help = ".json: state that blocks under torch.no_grad(), which files of pytorch-ir have "
+             "without a body, are plain rotary embeddings: unscaled, halves side by side"},
     {.name = "prefill", .value = "N", .kind = CLI_U32, .most = 1 << 14, COMPILE(prefill),
      .help = "folders: tokens that the graph for prompts takes in a call (default 32; 0: no such "
              "graph)"},
