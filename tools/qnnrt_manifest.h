@@ -1510,6 +1510,8 @@ static qnnrt_result qnnrt_manifest__load(qnnrt_manifest__work *w, int map, uint6
     ssize_t got = 1;
     int fd;
     qnnrt_result result = qnnrt_file_open(w->path, &fd, &out->bytes, w->err);
+    if (result == QNNRT_E_IO)
+        qnnrt_error_hint(w->err, result, "Check that this process may read it.");
     if (result != QNNRT_OK) return result;
     out->owned = !map;
     if (out->bytes > most) {
