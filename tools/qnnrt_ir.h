@@ -4738,7 +4738,7 @@ static int qnnrt_ir__document_once(qnnrt_ir__parse *p)
         if (seen >> i & 1) continue;
         qnnrt_ir__parse_fail(p, QNNRT_E_FORMAT, 0, "not an exported graph: \"%s\" is missing",
                              needed[i]);
-        qnnrt_error_hint(p->err, QNNRT_OK, "Export the model with pytorch-ir.");
+        qnnrt_error_hint(p->err, QNNRT_OK, "Export the model with qnnrt.export().");
         return 0;
     }
     return qnnrt_json_end(&p->json) || qnnrt_ir__parse_good(p);

@@ -297,10 +297,10 @@ compile mixed 2 "not both at once" $cnn "$tmp/a.dlc"
 compile dlc_weights 2 "--weights is for .json graphs" "$tmp/a.dlc" --weights "$tmp/cnn.safetensors"
 hinted dlc_weights_hint "Leave it out."
 compile other_graph 2 "a.txt is not one" "$tmp/a.txt" --weights "$tmp/cnn.safetensors"
-hinted other_graph_hint "pytorch-ir"
+hinted other_graph_hint "qnnrt.export()"
 for tail in pt pth PT2 onnx tflite; do
     compile "$tail" 2 "or a .gguf file, and $tmp/a.$tail is none of them" "$tmp/a.$tail" --weights "$tmp/cnn.safetensors"
-    hinted "${tail}_hint" "pytorch-ir"
+    hinted "${tail}_hint" "qnnrt.export()"
 done
 compile weights_alone 2 "$tmp/cnn.safetensors has weights alone" "$tmp/cnn.safetensors"
 hinted weights_alone_hint "Name a .json graph and --weights"
@@ -327,7 +327,7 @@ wrong_graph half "not JSON"
 wrong_graph empty "not JSON"
 echo '{"ir_version": 8, "graph": {}}' >"$tmp/schema.json"
 wrong_graph schema 'not an exported graph: "nodes" is missing'
-hinted schema_hint "pytorch-ir"
+hinted schema_hint "qnnrt.export()"
 cp "$data/llm/model/config.json" "$tmp/config.json"
 wrong_graph config 'not an exported graph: "nodes" is missing'
 hinted config_hint "Name the folder of the language model"

@@ -6,10 +6,11 @@ import operator
 import os
 import re
 import struct
-from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 import torch
 from torch.export.graph_signature import InputKind, OutputKind
+from torch.utils import _pytree as pytree
 
 from . import _errors as errors
 from ._operators import OPERATORS
@@ -144,18 +145,22 @@ def _values(node: Node) -> List[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
+def _path_name(path: Any) -> str:
+    parts = [re.sub(r"\W+", "_", str(getattr(k, "key", getattr(k, "idx", getattr(k, "name", k))))) for k in path]
+    name = "_".join(parts) or "output"
+    return "output_" + name if name[0].isdigit() else name
+
+
 class Graph:
     """A functional program of torch.export, and its form in graph.json.
 
-    inputs, outputs  (name, place among the tensors that the model is given, and returns)
+    inputs, outputs  (name, place among the flat arguments or results of the model)
     states           (key, input, output): tensors of the model that a call changes
     weights          key -> tensor, of what the graph reads and of the states
     names            node of torch -> names of its values in the file"""
 
-    def __init__(self, program: Any, name: str, given: Sequence[str], results: Sequence[str], prefix: str = "") -> None:
-        """given, results: names for the tensors of the arguments and results; prefix: of the keys of the model."""
+    def __init__(self, program: Any, name: str) -> None:
         self.program, self.module = program, program.graph_module
-        self.given, self.results, self.prefix = given, results, prefix
         self.signature, self.name = program.graph_signature, name
         self.weights: Dict[str, torch.Tensor] = {}
         self.states: List[Tuple[str, str, str]] = []
@@ -231,9 +236,6 @@ class Graph:
         self.weights[kept] = tensor
         return kept
 
-    def _prefix_of(self, key: str) -> str:
-        return self.prefix if key.startswith(self.prefix) else ""
-
     def _tensor_of(self, spec: Any) -> torch.Tensor:
         program = self.program
         where = program.state_dict if spec.target in program.state_dict else program.constants
@@ -249,22 +251,20 @@ class Graph:
         for spec in self.signature.input_specs:
             if spec.kind == InputKind.USER_INPUT:
                 if type(spec.arg).__name__ == "TensorArgument":
-                    self.inputs.append((self._unique(self.given[place]), place))
+                    self.inputs.append((self._unique(spec.arg.name), place))
                     self.names[nodes[spec.arg.name]] = [self.inputs[-1][0]]
-                    place += 1
                 elif type(spec.arg).__name__ != "ConstantArgument":
                     raise refuse("input \"%s\" is a number that the graph computes with: %s" % (spec.arg.name, type(spec.arg).__name__),
                                  None, "Export without dynamic_shapes.")
+                place += 1
             elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR):
-                node, tensor, key = nodes[spec.arg.name], self._tensor_of(spec), spec.target[len(self._prefix_of(spec.target)):]
-                kind = {InputKind.PARAMETER: "p_", InputKind.BUFFER: "b_"}.get(spec.kind, "c_")
-                name = self._unique(kind + re.sub(r"\W", "_", key))
-                self.names[node] = [name]
+                node, tensor = nodes[spec.arg.name], self._tensor_of(spec)
+                self.names[node] = [self._unique(spec.arg.name)]
                 if spec.target in changed:
-                    self.weights[key] = tensor
-                    self.state_nodes.append((key, name, nodes[changed[spec.target]]))
+                    self.weights[spec.target] = tensor
+                    self.state_nodes.append((spec.target, self.names[node][0] or "", nodes[changed[spec.target]]))
                 elif node.users:
-                    self.mapping[name] = self._keep(key, tensor)
+                    self.mapping[self.names[node][0] or ""] = self._keep(spec.target, tensor)
             else:
                 raise refuse("the model has a %s, %s, which no graph of qnnrt has" %
                              ("custom object" if spec.kind == InputKind.CUSTOM_OBJ else "token", spec.target or spec.arg.name))
@@ -277,24 +277,33 @@ class Graph:
             tensor.update(producer_node=producer, producer_output_idx=index)
         return tensor
 
+    def _result_names(self) -> List[str]:
+        spec = self.program.call_spec.out_spec
+        try:
+            tree = pytree.tree_unflatten(list(range(spec.num_leaves)), spec)
+            return [_path_name(path) for path, _ in pytree.tree_flatten_with_path(tree)[0]]
+        except Exception:  # pylint: disable=broad-except
+            return ["output_%d" % i for i in range(spec.num_leaves)]
+
     def _claim_outputs(self) -> List[Tuple[str, Node]]:
         """Name the results of the graph: those of the model, changed inputs, states."""
         nodes = {n.name: n for n in self.module.graph.nodes}
         wanted: List[Tuple[str, Node]] = []
-        place, inputs = 0, {self.names[n][0] for n in self.names}
+        names, place = self._result_names(), 0
+        inputs = {self.names[n][0] for n in self.names}
         for spec in self.signature.output_specs:
             if spec.kind == OutputKind.USER_OUTPUT:
                 if type(spec.arg).__name__ == "TensorArgument":
-                    name = self.results[place]
+                    name = names[place] if place < len(names) else "output_%d" % place
                     self.outputs.append((self._unique(name if name not in inputs else name + "_out"), place))
                     wanted.append((self.outputs[-1][0], nodes[spec.arg.name]))
-                    place += 1
                 elif type(spec.arg).__name__ != "ConstantArgument":
                     raise refuse("result %d of the model is a number that the graph computes" % place, nodes.get(spec.arg.name),
                                  "Return a tensor.")
+                place += 1
         for spec in self.signature.output_specs:
             if spec.kind == OutputKind.USER_INPUT_MUTATION:
-                self.mutated.append((self.names[nodes[spec.target]][0] or "", self._unique((self.names[nodes[spec.target]][0] or "") + "_out")))
+                self.mutated.append((self.names[nodes[spec.target]][0] or "", self._unique(spec.target + "_out")))
                 wanted.append((self.mutated[-1][1], nodes[spec.arg.name]))
         for key, name, node in self.state_nodes:
             self.states.append((key, name, self._unique(name + "_out")))
@@ -437,13 +446,3 @@ def _plain(value: Any, node: Node) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(v, node) for v in value]
     raise refuse("an argument of %s is a %s: %s" % (node.target, type(value).__name__, value), node)
-
-
-def result_names(program: Any) -> List[str]:
-    """Names for the tensors that a program returns."""
-    from ._torch_values import tensors_of
-    spec = program.call_spec.out_spec
-    kinds = [s.arg for s in program.graph_signature.output_specs if s.kind == OutputKind.USER_OUTPUT]
-    leaves = [torch.empty(0) if type(a).__name__ == "TensorArgument" else None for a in kinds]
-    names = [name for name, _ in tensors_of(torch.utils._pytree.tree_unflatten(leaves, spec), "output")]
-    return names if len(names) == sum(x is not None for x in leaves) else ["output_%d" % i for i in range(len(leaves))]

@@ -19,7 +19,7 @@ enum { ATEN_TEXT_BYTES = 1 << 30 };    /* most bytes of a file */
 int aten_is_graph(const char *path)
 {
     const size_t length = strlen(path);
-    return length >= 5 && strcasecmp(path + length - 5, ".json") == 0;
+    return (length >= 5 && strcasecmp(path + length - 5, ".json") == 0) || exported_is(path);
 }
 
 /* Report an option for .json graphs that was given with another file. Return STATUS_USAGE. */
@@ -28,7 +28,7 @@ static int aten_not_a_graph(const char *path, const char *option)
     const size_t length = strlen(path);
     const int dlc = length >= 4 && strcasecmp(path + length - 4, ".dlc") == 0;
     return cli_usage(dlc ? "Leave it out."
-                         : "Export the model to a .json file with pytorch-ir, and name that file.",
+                         : "Export the model with qnnrt.export(), and name its folder.",
                      "%s is for .json graphs, and %s is not one", option, path);
 }
 
@@ -48,7 +48,7 @@ static int aten_foreign(const char *path)
         if (i == 0)
             return cli_usage("Name a .json graph and --weights, or the folder of a language model.",
                              "compile needs a graph, and %s has weights alone", path);
-        return cli_usage("Export the model to a .json file with pytorch-ir, and name that file.",
+        return cli_usage("Export the model with qnnrt.export(), and name its folder.",
                          "compile takes " COMPILE_SOURCES ", and %s is none of them", path);
     }
     return STATUS_OK;
@@ -133,7 +133,8 @@ int aten_name(aten *a, const char *const *asked)
     for (size_t i = 0; i < a->graph_count; ++i) {
         aten_graph *g = &a->graphs[i];
         const char *slash = strrchr(g->file, '/'), *base = slash != NULL ? slash + 1 : g->file;
-        g->default_name = cli_text("%.*s", (int)(strlen(base) - 5), base);
+        g->default_name = g->folder != NULL ? exported_name(g->folder)
+                                            : cli_text("%.*s", (int)(strlen(base) - 5), base);
         g->name = asked[i] != NULL ? asked[i] : g->default_name;
         for (size_t k = 0; k < i; ++k)
             if (strcmp(a->graphs[k].name, g->name) == 0)
@@ -187,7 +188,7 @@ static void aten_say_rope(const aten *a, const aten_graph *g)
 {
     size_t blocks = 0;
     for (size_t i = 0; i < g->read->node_count; ++i)
-        blocks += qnnrt_ir_is(g->read->nodes[i], "rope");
+        blocks += qnnrt_ir_is(g->read->nodes[i], "rope") != 0;
     if (blocks > 0 && a->t->set.compile->rope_plain)
         say(a->t, "note      %lu block%s under torch.no_grad() in %s %s plain rotary embeddings, as"
                   " --rope_plain states\n", (unsigned long)blocks, cli_plural(blocks), g->file,
@@ -203,8 +204,8 @@ static int aten_read_graph(aten *a, aten_graph *g)
     size_t bytes = 0;
     char *text = cli_read_file(g->file, ATEN_TEXT_BYTES, &bytes);
     if (text == NULL) {
-        fail(a->t, NULL, "Name the .json file that pytorch-ir wrote.", "cannot read %s: %s",
-             g->file, strerror(errno));
+        fail(a->t, NULL, "Name the folder that qnnrt.export() wrote, or a .json graph.",
+             "cannot read %s: %s", g->file, strerror(errno));
         return 0;
     }
     if (a->t->set.compile->cache != NULL) {
@@ -227,6 +228,17 @@ static int aten_read_graph(aten *a, aten_graph *g)
     return 0;
 }
 
+/* Open weights, for which there is room in the list. Return NULL after printing an error. */
+static qnnrt_weights *aten_open_weights(aten *a, const char *path)
+{
+    qnnrt_weights *weights = NULL;
+    qnnrt_error err;
+    if (qnnrt_weights_open(path, NULL, &weights, &err) != QNNRT_OK)
+        fail(a->t, NULL, cli_hint(&err), "%s", cli_told(&err));
+    a->weights[a->weights_count++] = weights;
+    return weights;
+}
+
 int aten_read(aten *a)
 {
     const cli_list *paths = &a->t->set.compile->weights;
@@ -236,16 +248,16 @@ int aten_read(aten *a)
     for (size_t i = 0; i < a->graph_count; ++i) good &= aten_read_graph(a, &a->graphs[i]);
     good = good && kv_ends(a->t, a->graphs[0].file, a->kv);
     begin = aten_spent(a, ATEN_READ, begin);
-    a->weights = cli_alloc(paths->count, sizeof(*a->weights));
-    a->weights_count = paths->count;
-    for (size_t i = 0; i < paths->count; ++i) {
-        qnnrt_error err;
-        if (qnnrt_weights_open(paths->items[i], NULL, &a->weights[i], &err) == QNNRT_OK) continue;
-        fail(a->t, NULL, cli_hint(&err), "%s", cli_told(&err));
-        good = 0;
+    a->weights = cli_alloc(paths->count + a->graph_count, sizeof(*a->weights));
+    for (size_t i = 0; i < paths->count; ++i)
+        good &= aten_open_weights(a, paths->items[i]) != NULL;
+    for (size_t i = 0; i < a->graph_count; ++i) {
+        aten_graph *g = &a->graphs[i];
+        if (paths->count > 0) g->weights = a->weights[paths->count == 1 ? 0 : i];
+        if (paths->count > 0 || g->folder == NULL) continue;
+        OWNED char *path = cli_text("%s/" EXPORTED_WEIGHTS, g->folder);
+        good &= (g->weights = aten_open_weights(a, path)) != NULL;
     }
-    for (size_t i = 0; i < a->graph_count && paths->count > 0; ++i)
-        a->graphs[i].weights = a->weights[paths->count == 1 ? 0 : i];
     aten_spent(a, ATEN_WEIGHTS, begin);
     return good;
 }
@@ -269,6 +281,7 @@ char *aten_read_weights(const aten *a, size_t number)
 void aten_surplus(const aten *a, size_t number)
 {
     enum { SHOWN = 5 };
+    const cli_list *paths = &a->t->set.compile->weights;
     const qnnrt_weights_info *info = qnnrt_weights_get_info(a->weights[number]);
     OWNED char *read = aten_read_weights(a, number);
     OWNED page p = {NULL, 0, 0};
@@ -281,7 +294,8 @@ void aten_surplus(const aten *a, size_t number)
     if (surplus > 0)
         say(a->t, "note      no graph reads %lu of the %lu weights in %s: %s%s\n",
             (unsigned long)surplus, (unsigned long)info->count,
-            a->t->set.compile->weights.items[number], p.data, surplus > SHOWN ? ", ..." : "");
+            number < paths->count ? paths->items[number] : info->files[0].path, p.data,
+            surplus > SHOWN ? ", ..." : "");
 }
 
 const char *aten_nearest(const aten *a, const char *name, size_t bytes)
@@ -323,8 +337,8 @@ void aten_missing(const aten *a, const aten_graph *g, const qnnrt_error *err)
     }
     const char *hint = g->weights == NULL ? "Name the checkpoint with --weights PATH."
                        : count == computable
-                         ? "Export the model with qnnrt.export(), which stores every buffer; or, if "
-                           "config.json has no rope_scaling, add --rope_base X with its rope_theta."
+                         ? "Export the model with qnnrt.export(), which stores every buffer; or,"
+                           " if config.json has no rope_scaling, add --rope_base X, its rope_theta."
                          : err->hint;
     if (count == 0) fail(a->t, NULL, cli_hint(err), "%s: %s", g->file, cli_told(err));
     else

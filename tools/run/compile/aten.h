@@ -16,6 +16,7 @@
 #define RUN_COMPILE_ATEN_H
 
 #include "run/base/base.h"
+#include "run/compile/exported.h"
 #include "qnnrt_cache.h"
 #include "qnnrt_compile.h"
 #include "qnnrt_llm_graph.h"
@@ -174,6 +175,8 @@ typedef struct aten_pass {
 
 typedef struct aten_graph {
     const char    *file;
+    const char    *folder;             /* of qnnrt.export() that has it, or NULL            */
+    char          *own_file;           /* its graph.json, which .file is then                */
     const char    *name;               /* in the binary                                 */
     char          *default_name;       /* of the file, or NULL                          */
     uint32_t       context;            /* that it belongs to, of a decoder              */
@@ -217,10 +220,10 @@ typedef struct aten {
     progress        shown;             /* of builders                                   */
 } aten;
 
-#define COMPILE_SOURCES ".dlc containers, .json graphs of PyTorch, the folder of a language" \
-    " model, or a .gguf file"
+#define COMPILE_SOURCES ".dlc containers, folders of qnnrt.export(), .json graphs of PyTorch, the" \
+    " folder of a language model, or a .gguf file"
 
-/* Return true if a file is a graph in ATen operators, by its name. */
+/* Return true if a file is a graph in ATen operators, by its name, or a folder with one. */
 int aten_is_graph(const char *path);
 
 /* Check options that depend on each other. graphs: how many there are, 0: containers. Returns
@@ -348,6 +351,8 @@ typedef struct verify {                /* one graph                             
     qnnrt_ir                     *ir;            /* as read, with its weights                  */
     const qnnrt_lower_graph_info *info;          /* what became of it, NULL: several steps     */
     qnnrt_lower                  *lower;         /* that has it, or NULL                       */
+    exported_samples              samples;       /* torch's results, or .file NULL             */
+    uint32_t                      sample;        /* that is compared                           */
     const char                  **ins, **outs;   /* names of inputs and outputs; NULL: not there */
     qnnrt_run                    *run;
     double                      **inputs;        /* [ir->input_count]                          */
@@ -379,8 +384,11 @@ qnnrt_result verify_load(void *user, const qnnrt_ir_value *value, void *data, qn
    (NULL). */
 void verify_names(verify *v, const qnnrt_lower_graph_info *info);
 
-/* Fill the inputs of one run, on the host and on the backend. Return 0 after printing an error. */
-int verify_fill(verify *v, uint64_t seed);
+/* Fill v->inputs with a sample, or with random values. Return 0 after printing an error. */
+int verify_inputs(verify *v, uint32_t number);
+
+/* The same, and fill those of the backend. Return 0 after printing an error. */
+int verify_fill(verify *v, uint32_t number);
 
 /* Run the graph on the host. outputs: [ir->output_count]. Return 0 after printing an error. */
 int verify_host(verify *v, qnnrt_result (*watch)(void *user, const qnnrt_ir_node *node,
@@ -390,7 +398,8 @@ int verify_host(verify *v, qnnrt_result (*watch)(void *user, const qnnrt_ir_node
 /* Run the graph on the backend. Return 0 after printing an error. */
 int verify_exec(verify *v);
 
-/* Compare `runs` runs with random inputs, and print the largest differences of each output. */
+/* Compare `runs` runs with samples or random inputs, and print the largest differences of each
+   output. */
 void verify_outputs(verify *v, uint32_t runs);
 
 /* ---- step.c: a step of a program is built and run alone ---- */

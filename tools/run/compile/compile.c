@@ -219,8 +219,13 @@ static int compile_sources(tool *t, const compile_names *names, aten *graphs, de
         *a = graphs;
         graphs->graph_count = t->set.files.count;
         graphs->graphs = cli_alloc(graphs->graph_count, sizeof(*graphs->graphs));
-        for (size_t i = 0; i < graphs->graph_count; ++i)
-            graphs->graphs[i].file = t->set.files.items[i];
+        for (size_t i = 0; i < graphs->graph_count; ++i) {
+            aten_graph *g = &graphs->graphs[i];
+            g->file = t->set.files.items[i];
+            if (!exported_is(g->file)) continue;
+            g->folder = g->file;
+            g->file = g->own_file = cli_text("%s/" EXPORTED_GRAPH, g->folder);
+        }
         status = aten_name(graphs, names->names);
     } else if (decoder_is_model(first)) {
         *a = graphs;

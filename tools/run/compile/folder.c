@@ -37,6 +37,9 @@ char *compile_path(const settings *set)
 {
     const char *name = set->compile->binary_file;
     if (name == NULL && decoder_is_model(set->files.items[0])) name = "model";
+    OWNED char *exported = NULL;
+    if (name == NULL && exported_is(set->files.items[0]))
+        name = exported = exported_name(set->files.items[0]);
     if (name == NULL) {
         const char *slash = strrchr(set->files.items[0], '/');
         name = slash != NULL ? slash + 1 : set->files.items[0];

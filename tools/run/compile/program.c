@@ -281,6 +281,7 @@ void aten_free(aten *a)
         qnnrt_ir_free(a->graphs[i].ir);
         qnnrt_ir_free(a->graphs[i].read);
         free(a->graphs[i].default_name);
+        free(a->graphs[i].own_file);
     }
     for (size_t i = 0; i < a->weights_count; ++i) qnnrt_weights_close(a->weights[i]);
     weight_only_free(&a->weight_only);

@@ -82,12 +82,29 @@ void verify_names(verify *v, const qnnrt_lower_graph_info *info)
                      : info->outputs[i] > 0 ? info->tensors[info->outputs[i]].name : NULL;
 }
 
-int verify_fill(verify *v, uint64_t seed)
+int verify_inputs(verify *v, uint32_t number)
 {
-    const qnnrt_tensor_info *facts = NULL;
+    v->sample = number;
     for (size_t i = 0; i < v->ir->input_count; ++i) {
         const qnnrt_ir_value *value = v->ir->inputs[i];
-        guess_input(v->ir, value, seed * 1000 + i, v->inputs[i]);
+        const int there = v->samples.file == NULL ? 0
+            : exported_get(v->a->t, &v->samples, number, "input", value, v->inputs[i]);
+        if (v->samples.file == NULL)
+            guess_input(v->ir, value, ((uint64_t)number + 1) * 1000 + i, v->inputs[i]);
+        else if (there == 0)
+            fail(v->a->t, NULL, "Export the model again.", "--verify: sample %lu has no input "
+                 "\"%s\"", (unsigned long)number, value->name);
+        if (v->samples.file != NULL && there <= 0) return 0;
+    }
+    return 1;
+}
+
+int verify_fill(verify *v, uint32_t number)
+{
+    const qnnrt_tensor_info *facts = NULL;
+    if (!verify_inputs(v, number)) return 0;
+    for (size_t i = 0; i < v->ir->input_count; ++i) {
+        const qnnrt_ir_value *value = v->ir->inputs[i];
         void *data = verify_tensor(v, v->ins[i], &facts);
         if (data == NULL) continue;              /* nothing reads this input */
         if (facts->count == value->count &&
@@ -164,8 +181,22 @@ CLI_FORMAT(2, 3) static void verify_say(aten *a, const char *format, ...)
     page_text(&a->verified, text);
 }
 
-/* Add the differences of one output to its sum. Return 0 after printing an error. */
-static int verify_output(verify *v, size_t i, qnnrt_dtype dtype, const void *expected,
+/* Read what an output has to be: a result of torch, or the elements that the host computed. Return
+   0 after printing an error. */
+static int verify_expected(verify *v, size_t i, qnnrt_dtype dtype, const void *host, double *out)
+{
+    const qnnrt_ir_value *value = v->ir->outputs[i];
+    if (host != NULL) return value_get(dtype, host, out, value->count);
+    const int there = exported_get(v->a->t, &v->samples, v->sample, "output", value, out);
+    if (there == 0)
+        fail(v->a->t, NULL, "Export the model again.", "--verify: sample %lu has no output \"%s\"",
+             (unsigned long)v->sample, value->name);
+    return there > 0;
+}
+
+/* Add the differences of one output to its sum. host: elements, NULL: torch has computed it. Return
+   0 after printing an error. */
+static int verify_output(verify *v, size_t i, qnnrt_dtype dtype, const void *host,
                          verify_sum *sum)
 {
     const qnnrt_ir_value *value = v->ir->outputs[i];
@@ -173,16 +204,33 @@ static int verify_output(verify *v, size_t i, qnnrt_dtype dtype, const void *exp
     const void *data = verify_tensor(v, v->outs[i], &facts);
     double *a = cli_alloc((size_t)value->count, sizeof(*a));
     OWNED double *b = cli_alloc((size_t)value->count, sizeof(*b));
-    const int good = data != NULL && facts->count == value->count &&
-                     value_get(dtype, expected, a, value->count) &&
-                     value_get(facts->dtype, data, b, value->count);
+    const int there = data != NULL && facts->count == value->count &&
+                      value_get(facts->dtype, data, b, value->count);
+    const int good = there && verify_expected(v, i, dtype, host, a);
     for (uint64_t k = 0; k < value->count && good; ++k) verify_one(sum, a[k], b[k], v->most);
     if (good) verify_top(sum, value, a, b);
     free(a);
-    if (!good)
+    if (!there)
         fail(v->a->t, NULL, NULL, "--verify: output \"%s\" is not in the compiled graph",
              value->name);
     return good;
+}
+
+/* Print what is compared. */
+static void verify_head(const verify *v, uint32_t runs, int quantized)
+{
+    if (v->samples.file != NULL)
+        verify_say(v->a, "\nverify    graph \"%s\", %lu sample%s, torch's results in %s, tolerance "
+                   "%.3g%s\n", v->g->name, (unsigned long)runs, cli_plural(runs),
+                   v->samples.computed_in, v->tolerance,
+                   quantized ? ", with rounded weights on the host" : "");
+    else
+        verify_say(v->a, "\nverify    graph \"%s\", %lu run%s, tolerance %g%s\n", v->g->name,
+                   (unsigned long)runs, cli_plural(runs), v->tolerance,
+                   quantized ? " with rounded weights on the host" : "");
+    if (v->samples.file == NULL && v->a->decoder == NULL)
+        verify_say(v->a, "  compared with what the host computes from the graph: it has no"
+                   " results of torch, as qnnrt.export() adds them\n");
 }
 
 /* A weight of a node whose place a copy with rounded values has. */
@@ -257,20 +305,19 @@ void verify_outputs(verify *v, uint32_t runs)
         outputs[i] = cli_alloc((size_t)v->ir->outputs[i]->count, sizeof(double));
     for (uint32_t run = 0; run < runs && good; ++run) {
         cli_busy(0, "run %lu of %lu of --verify", (unsigned long)run + 1, (unsigned long)runs);
-        good = verify_fill(v, run + 1) && verify_exec(v);
+        good = verify_fill(v, run) && verify_exec(v);
         for (int rounded = 0; rounded <= quantized && good; ++rounded) {
             const qnnrt_ir *ir = rounded ? v->g->ir : v->ir;
-            good = rounded ? verify_host_small(v, outputs) : verify_host(v, NULL, outputs);
+            const int torch = !rounded && v->samples.file != NULL;
+            good = rounded ? verify_host_small(v, outputs) : torch || verify_host(v, NULL, outputs);
             for (size_t i = 0; i < count && good; ++i)
                 if (v->ir->outputs[i]->count > 0)
                     good = verify_output(v, i, qnnrt_ir_run_dtype(&wide, ir->outputs[i]),
-                                         outputs[i], &sums[(size_t)rounded * count + i]);
+                                         torch ? NULL : outputs[i],
+                                         &sums[(size_t)rounded * count + i]);
         }
     }
-    if (good)
-        verify_say(v->a, "\nverify    graph \"%s\", %lu run%s, tolerance %g%s\n", v->g->name,
-                   (unsigned long)runs, cli_plural(runs), v->tolerance,
-                   quantized ? " with rounded weights on the host" : "");
+    if (good) verify_head(v, runs, quantized);
     for (int rounded = quantized; rounded >= 0 && good; --rounded) {
         if (quantized && !rounded) verify_say(v->a, "  and from the weights as they were:\n");
         for (size_t i = 0; i < count; ++i) {
@@ -286,7 +333,7 @@ void verify_outputs(verify *v, uint32_t runs)
         }
     }
     for (size_t i = 0; i < count && good; ++i)
-        if (checked[i].nans > 0)
+        if (checked[i].nans > 0 && (quantized || v->samples.file == NULL))
             fail(t, NULL, "Find where they come from with --verify_nodes first.",
                  "graph \"%s\": %llu values of output \"%s\" are NaN on the host, in %lu run%s",
                  v->g->name, (unsigned long long)checked[i].nans, v->ir->outputs[i]->name,

@@ -11,7 +11,7 @@
    Runs each compiled graph on the backend and on the host, whole, or node by node.
    ===================================================================================== */
 
-/* Compare a node of the host with the backend's tensor of the same name. */
+/* Compare a node, as torch or the host computed it, with the backend's tensor of the same name. */
 static qnnrt_result verify_watch(void *user, const qnnrt_ir_node *node, size_t output,
                                  const void *data, qnnrt_error *err)
 {
@@ -27,14 +27,17 @@ static qnnrt_result verify_watch(void *user, const qnnrt_ir_node *node, size_t o
         return QNNRT_OK;
     OWNED double *a = cli_alloc((size_t)value->count, sizeof(*a));
     OWNED double *b = cli_alloc((size_t)value->count, sizeof(*b));
-    if (value_get(qnnrt_ir_run_dtype(&wide, value), data, a, value->count) &&
+    int known = v->samples.inner
+                ? exported_get(v->a->t, &v->samples, v->sample, "node", value, a) : 0;
+    if (known == 0) known = value_get(qnnrt_ir_run_dtype(&wide, value), data, a, value->count);
+    if (known > 0 &&
         value_get(slot->tensor->dtype, qnnrt_data(v->run, value->name, NULL), b, value->count)) {
         for (uint64_t k = 0; k < value->count; ++k) verify_one(&sum, a[k], b[k], v->most);
         const int wrong = !(verify_relative(&sum) <= v->tolerance);
         v->nodes += 1;
         if (sum.nans > 0 && v->nans++ == 0)
-            say(v->a->t, "  NaN      %-24s %-28s %llu of %llu values on the host\n", value->name,
-                node->op, (unsigned long long)sum.nans, (unsigned long long)value->count);
+            say(v->a->t, "  NaN      %-24s %-28s %llu of %llu values\n", value->name, node->op,
+                (unsigned long long)sum.nans, (unsigned long long)value->count);
         v->wrong += wrong != 0;
         if (v->all || (wrong && v->wrong == 1))
             say(v->a->t, "  %s %-24s %-28s largest value %.4g, difference %.3g, relative %.3g\n",
@@ -75,7 +78,9 @@ static int verify_step(verify *v, const step_at *at)
     if (!step_open(&s, v->a, v->a->program, at, what)) return 0;
     OWNED void **none = cli_alloc(v->ir->output_count, sizeof(*none));
     if (at->step == 0)
-        say(v->a->t, "\nverify    nodes of graph \"%s\", tolerance %g\n", v->g->name, v->tolerance);
+        say(v->a->t, "\nverify    nodes of graph \"%s\"%s, tolerance %g\n", v->g->name,
+            v->samples.inner ? " with torch's values of sample 0" : " with what the host computes",
+            v->tolerance);
     int good = step_feed(&s, v->inputs, &err) == QNNRT_OK;
     if (!good) fail(v->a->t, NULL, cli_hint(&err), "%s: %s", what, cli_told(&err));
     good = good && step_put(&s, v->a, 0, what);
@@ -99,8 +104,7 @@ static void verify_nodes(verify *v, size_t number)
 {
     const aten *a = v->a;
     int good = 1;
-    for (size_t i = 0; i < v->ir->input_count; ++i)
-        guess_input(v->ir, v->ir->inputs[i], 1000 + i, v->inputs[i]);
+    good = verify_inputs(v, 0);
     for (size_t i = 0; i < program_steps(a, number) && good; ++i) {
         const step_at at = {number, i, 1, NULL};
         if (program_step_of(a, number, i).info != NULL) good = verify_step(v, &at);
@@ -127,11 +131,13 @@ static void verify_graph(aten *a, qnnrt_manifest *model, size_t number, int half
         v.info = step.graph;
         v.lower = step.step->lower;
     }
-    if (v.ir != NULL) {
+    if (v.ir != NULL && exported_open(a->t, v.g->folder, &v.samples)) {
         v.ins = cli_alloc(v.ir->input_count, sizeof(*v.ins));
         v.outs = cli_alloc(v.ir->output_count, sizeof(*v.outs));
         verify_names(&v, v.info);
         v.tolerance = c->tolerance > 0 ? c->tolerance : half ? 2e-2 : 1e-4;
+        if (half && c->tolerance <= 0 && v.tolerance < 3 * v.samples.float16_error)
+            v.tolerance = 3 * v.samples.float16_error;
         if (c->tolerance <= 0 && quantizes(c)) v.tolerance = c->act_bits == 8 ? 0.2 : 2e-2;
         /* Several backends: the weights on the host are as they were. */
         if (!a->target.whole && c->tolerance <= 0 && weights > 0) v.tolerance = weights;
@@ -143,7 +149,9 @@ static void verify_graph(aten *a, qnnrt_manifest *model, size_t number, int half
         if (c->verify > 0) {
             if (qnnrt_manifest_prepare(model, v.g->name, NULL, &v.run, &err) != QNNRT_OK)
                 fail(a->t, NULL, cli_hint(&err), "--verify: %s", cli_told(&err));
-            else verify_outputs(&v, c->verify);
+            else
+                verify_outputs(&v, v.samples.file != NULL && v.samples.count < c->verify
+                                   ? v.samples.count : c->verify);
             qnnrt_run_destroy(v.run);
             v.run = NULL;
         }
@@ -155,6 +163,7 @@ static void verify_graph(aten *a, qnnrt_manifest *model, size_t number, int half
         free(v.ins);
         free(v.outs);
     }
+    exported_close(&v.samples);
     qnnrt_ir_free(v.ir);
     qnnrt_lower_free(notes);
 }
