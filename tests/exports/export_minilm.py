@@ -15,7 +15,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from export_models import difference, extract, run      # noqa: E402
+from pytorch_ir import difference, extract, run         # noqa: E402
 
 import numpy as np                                       # noqa: E402
 import torch                                             # noqa: E402

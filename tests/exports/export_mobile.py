@@ -13,7 +13,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from export_models import extract                        # noqa: E402
+from pytorch_ir import extract                           # noqa: E402
 
 import numpy as np                                       # noqa: E402
 import torch                                             # noqa: E402

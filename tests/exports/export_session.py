@@ -15,7 +15,7 @@ import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from export_minilm import load_encoder                    # noqa: E402
-from export_models import extract, run                    # noqa: E402
+from pytorch_ir import extract, run                       # noqa: E402
 
 import numpy as np                                       # noqa: E402
 import torch                                             # noqa: E402

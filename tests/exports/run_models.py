@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Compile exported models for each backend, run them, and compare with what torch computed.
 
-    run_models.py [--exports build/exports] [--size small|full] [--backend ref,cpu,htp] [NAME ...]
+    run_models.py [--exports build/exports] [--backend ref,cpu,htp] [NAME ...]
 
 A row tells the largest difference divided by the largest expected value, over all outputs. The bar is 1e-4 on
 libQnnRef.so and libQnnCpu.so, 1e-2 on libQnnHtp.so. The exit status is 1 if a bar is missed or a model fails, else 0.
-Results are kept in <work>/results_<size>.json and used again while the program, the libraries and the model are the same;
+Results are kept in <work>/results.json and used again while the program, the libraries and the model are the same;
 --again runs them anew. --report FILE writes the table as Markdown, --failures FILE what failed and why.
 
-A model is a folder that export_models.py, export_minilm.py or make_llama_ir.py made: <exports>/<size>/NAME, or
-<exports>/NAME. A folder with several graphs, such as prefill and decode, becomes one context. This needs numpy."""
+A model is a folder that export_minilm.py or make_llama_ir.py made: <exports>/NAME. A folder with several graphs, such as
+prefill and decode, becomes one context. This needs numpy. For all other models see run_list.py."""
 import argparse
 import collections
 import concurrent.futures
@@ -29,8 +29,7 @@ import numpy as np
 
 BARS = {"ref": 1e-4, "cpu": 1e-4, "htp": 1e-2}
 NAMES = {"ref": "libQnnRef.so", "cpu": "libQnnCpu.so 2.47", "htp": "libQnnHtp.so 2.51"}
-SIZES = {"small": "64 or 96 pixels where the model accepts them", "full": "224 or 299 pixels"}
-OTHERS = ("minilm", "tinyllama", "qwen2l_8k", "qwen2l")      # models beside the folders small and full
+OTHERS = ("minilm", "tinyllama", "qwen2l_8k", "qwen2l")
 
 
 def libraries(build):
@@ -255,12 +254,12 @@ def write_failures(path, results):
     os.replace(path + ".part", path)
 
 
-def write_report(path, rows, models, results, size):
+def write_report(path, rows, models, results):
     lines = ["# Exported models, compiled and run", "",
-             "Written by `make test-exports`. Each model is exported from PyTorch with random weights (minilm: its real ones),",
+             "Written by `make test-decoders`. Each model is exported from PyTorch with random weights (minilm: its real ones),",
              "compiled by `qnnrt-run compile`, and run.", "",
              "error: the largest difference from torch's float64 divided by its largest value, over all outputs;",
-             "torch f16: the error of torch's own float16. Images have the size \"%s\": %s." % (size, SIZES[size]),
+             "torch f16: the error of torch's own float16.",
              "Times are those of one machine with other work on it; the HTP is emulated there.", ""]
     table = {}
     for r in rows:
@@ -296,7 +295,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", default="build")
     parser.add_argument("--exports", help="default: BUILD/exports")
-    parser.add_argument("--size", choices=("small", "full"), default="small")
     parser.add_argument("--tool", help="default: BUILD/qnnrt-run")
     parser.add_argument("--backend", default="ref,cpu,htp")
     parser.add_argument("--timeout", type=int, default=900, help="seconds for one compilation or run")
@@ -316,8 +314,7 @@ def main():
     library = libraries(options.build)
 
     models = {}
-    places = [os.path.dirname(p) for p in sorted(glob.glob("%s/%s/*/info.json" % (exports, options.size)))]
-    places += [p for p in (exports + "/" + n for n in OTHERS) if os.path.exists(p + "/model.safetensors")]
+    places = [p for p in (exports + "/" + n for n in OTHERS) if os.path.exists(p + "/model.safetensors")]
     for place in places:
         name = os.path.basename(place)
         if not options.names or name in options.names:
@@ -326,7 +323,7 @@ def main():
     if unknown or not models:
         parser.error("%s: not found below %s" % (", ".join(unknown) or "models", exports))
 
-    store = "%s/results_%s.json" % (work, options.size)
+    store = work + "/results.json"
     kept = {}
     if os.path.exists(store):
         with open(store) as f:
@@ -370,7 +367,7 @@ def main():
         print("\n%s on %s, %s:\n%s" % (r["model"], r["backend"], r["stage"], r["text"][-1500:]))
     print("\n%d of %d runs are within their bars" % (len(order) - len(failed), len(order)))
     if options.report:
-        write_report(options.report, [rows[n] for n in order], models, [results[n] for n in order], options.size)
+        write_report(options.report, [rows[n] for n in order], models, [results[n] for n in order])
     return 1 if failed else 0
 
 

@@ -1,26 +1,35 @@
 # Models of PyTorch, exported, compiled and compared.
 
-# PyTorch is 500 MB to fetch and 1.4 GB installed. It runs on the CPU; stubs replace the CUDA packages.
+# PyTorch is 500 MB to fetch and 1.4 GB installed. It runs on the CPU; stubs replace the CUDA packages. torchaudio lies
+# apart: transformers would import it, and it refuses a torch of another version of CUDA.
 EXPORTS      ?= $(B)/exports
-EXPORTS_SIZE ?= small
-EXPORT        = LD_LIBRARY_PATH=$(EXPORTS)/stubs $(EXPORTS)/venv/bin/python tests/exports
-$(EXPORTS)/venv/.made: tests/exports/requirements.txt tests/exports/cuda_stubs.py
+EXPORT        = LD_LIBRARY_PATH=$(abspath $(EXPORTS))/stubs $(EXPORTS)/venv/bin/python tests/exports
+EXPORT_LIST   = $(EXPORT)/run_list.py --build $(B) --out $(EXPORTS)/list $(if $(filter command line,$(origin BACKEND)),--backend $(BACKEND))
+$(EXPORTS)/venv/.made: tests/exports/requirements.txt tests/exports/requirements-audio.txt tests/exports/cuda_stubs.py
 	$(venv)
+	$(EXPORTS)/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --only-binary=:all: --require-hashes \
+	    --upgrade --target $(EXPORTS)/audio -r tests/exports/requirements-audio.txt
 	CC='$(CC)' $(EXPORTS)/venv/bin/python tests/exports/cuda_stubs.py $(EXPORTS)/venv/lib/python3*/site-packages/torch $(EXPORTS)/stubs
 	@touch $@
 
-.PHONY: exports test-exports
-## exports: export 43 public architectures, MiniLM and decoders from PyTorch (EXPORTS_SIZE=full, MODELS="resnet18 ..")
-exports: $(EXPORTS)/venv/.made
-	$(EXPORT)/export_models.py --size $(EXPORTS_SIZE) --out $(EXPORTS) $(MODELS)
+.PHONY: exports test-exports test-decoders
+## exports: export 250 models from PyTorch, compile and run them, and write LIST.md and REFUSED.md to build/exports/list (MODELS="bert ..", BACKEND=ref)
+exports: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so $(B)/libqnnrt.so
+	@$(call fetch,2.47 2.51)
+	$(EXPORT_LIST) --table $(EXPORTS)/list/LIST.md --refused $(EXPORTS)/list/REFUSED.md $(MODELS)
+
+## test-exports: ten of them, in three minutes
+test-exports: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so $(B)/libqnnrt.so
+	@$(call fetch,2.47 2.51)
+	$(EXPORT_LIST) --short --again
+
+## test-decoders: MiniLM with its real weights and decoders in several graphs on each backend (EXPORTS_SIZE=full, REPORT=FILE)
+test-decoders: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so
+	@$(call fetch,2.47 2.51)
 	$(EXPORT)/export_minilm.py --out $(EXPORTS)/minilm
 	@[ -f $(EXPORTS)/tinyllama/model.safetensors ] || $(EXPORT)/make_llama_ir.py tiny $(EXPORTS)/tinyllama
 	@[ -f $(EXPORTS)/qwen2l_8k/model.safetensors ] || $(EXPORT)/make_llama_ir.py real $(EXPORTS)/qwen2l_8k --vocabulary 8192
-	@[ $(EXPORTS_SIZE) != full ] || [ -f $(EXPORTS)/qwen2l/model.safetensors ] || \
+	@[ '$(EXPORTS_SIZE)' != full ] || [ -f $(EXPORTS)/qwen2l/model.safetensors ] || \
 	    $(EXPORT)/make_llama_ir.py real $(EXPORTS)/qwen2l $(if $(QWEN),--cut '$(QWEN)')
-
-## test-exports: compile and run these models on each backend, and compare with PyTorch (BACKEND=ref, MODELS=, REPORT=FILE)
-test-exports: exports $(B)/qnnrt-run $(B)/libQnnRef.so
-	@$(call fetch,2.47 2.51)
-	$(EXPORT)/run_models.py --exports $(EXPORTS) --build $(B) --size $(EXPORTS_SIZE) $(if $(filter command line,$(origin BACKEND)),--backend $(BACKEND)) \
+	$(EXPORT)/run_models.py --exports $(EXPORTS) --build $(B) $(if $(filter command line,$(origin BACKEND)),--backend $(BACKEND)) \
 	    $(if $(REPORT),--report '$(REPORT)') $(MODELS)

@@ -675,18 +675,6 @@ static const struct { const char *name; sweep_family draw; } sweep_families[] = 
 };
 enum { SWEEP_FAMILIES = sizeof sweep_families / sizeof sweep_families[0] };
 
-/* Let a row of the table be what was drawn. */
-static void sweep_row(const ops_sweep *s, ops_case *row)
-{
-    row->op = s->op;
-    row->variant = s->variant;
-    row->types = s->types;
-    row->in = s->in;
-    row->out = s->out;
-    row->params = s->params;
-    row->tolerance = s->tolerance;
-}
-
 /* Draw node `number` of a family. */
 static void sweep_draw_case(ops_sweep *s, uint64_t seed, int family, unsigned number, ops_case *row)
 {
@@ -694,5 +682,11 @@ static void sweep_draw_case(ops_sweep *s, uint64_t seed, int family, unsigned nu
     s->state = seed * 1000003u + number * 7919u + (uint64_t)family;
     snprintf(s->variant, sizeof s->variant, "%s%u", sweep_families[family].name, number);
     sweep_families[family].draw(s);
-    sweep_row(s, row);
+    row->op = s->op;
+    row->variant = s->variant;
+    row->types = s->types;
+    row->in = s->in;
+    row->out = s->out;
+    row->params = s->params;
+    row->tolerance = s->tolerance;
 }
