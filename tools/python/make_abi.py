@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Write tools/python/qnnrt/_abi.py: the structs, numbers and functions of the headers, for ctypes.
+"""Write what the Python package takes from the headers: _abi.py, the structs, numbers and functions for ctypes; and
+_operators.py, the operators of ATen that the graphs of qnnrt_ir.h can have.
 
     tools/python/make_abi.py [--check]      CC: the C compiler, which expands the macros
 
@@ -9,10 +10,12 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 OUT = os.path.join(HERE, "qnnrt", "_abi.py")
+OPERATORS = os.path.join(HERE, "qnnrt", "_operators.py")
 sys.path.insert(0, os.path.join(TOP, "tests", "project"))
 import headers  # noqa: E402
 
@@ -212,18 +215,27 @@ class Abi:
         yield "}"
 
 
+def operators():
+    """The text of _operators.py."""
+    with open(os.path.join(TOP, "tools", "qnnrt_ir.h")) as file:
+        table = re.search(r"#define QNNRT_IR__OPS\(X\)(.*?)\n\n", file.read(), re.S).group(1)
+    names = [name for name in re.findall(r'^ *X\("([\w.]+)"', table, re.M) if "." in name and not name.startswith("q.")]
+    return '"""The operators of ATen that graphs can have, from qnnrt_ir.h. Written by tools/python/make_abi.py."""\nOPERATORS = frozenset("""\n' + \
+        "\n".join(textwrap.wrap(" ".join(sorted(names)), 138)) + '\n""".split())\n'
+
+
 def main():
     abi = Abi()
     abi.read(source())
     abi.shorten()
-    text = "\n".join(abi.text()) + "\n"
-    if "--check" in sys.argv[1:]:
-        with open(OUT) as file:
-            if file.read() != text:
-                sys.exit("make_abi: %s is not what the headers say: run tools/python/make_abi.py" % os.path.relpath(OUT))
-        return
-    with open(OUT, "w") as file:
-        file.write(text)
+    for path, text in ((OUT, "\n".join(abi.text()) + "\n"), (OPERATORS, operators())):
+        if "--check" in sys.argv[1:]:
+            with open(path) as file:
+                if file.read() != text:
+                    sys.exit("make_abi: %s is not what the headers say: run tools/python/make_abi.py" % os.path.relpath(path))
+        else:
+            with open(path, "w") as file:
+                file.write(text)
 
 
 if __name__ == "__main__":

@@ -6,18 +6,17 @@ import operator
 import os
 import re
 import struct
-from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 import torch
 from torch.export.graph_signature import InputKind, OutputKind
-from torch.utils import _pytree as pytree
 
 from . import _errors as errors
-from ._operators import OPERATORS
 from ._safetensors import dtype_name
+from ._torch_rules import folded
 
 Node = torch.fx.Node
-_TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # Operators that only check what the export has found out already, or what a run of torch would check.
 _CHECKS = re.compile(r"aten\.(_assert_\w+|_functional_assert_\w+|sym_constrain_range\w*|_print)\.")
@@ -38,8 +37,8 @@ def _relative(path: str) -> str:
 
 def _line(frames: List[Tuple[str, int, str]]) -> str:
     """The innermost line that is not torch's own, or else the innermost one."""
-    frames = [f for f in frames if not f[0].startswith((_HERE, "<"))]
-    theirs = [f for f in frames if not f[0].startswith(_TORCH)] or frames
+    frames = [f for f in frames if not f[0].startswith((_HERE, "<")) and f[2]]
+    theirs = [f for f in frames if not f[0].startswith(TORCH)] or frames
     return "%s:%d: %s" % (_relative(theirs[-1][0]), theirs[-1][1], theirs[-1][2]) if theirs else ""
 
 
@@ -54,7 +53,7 @@ def source_of_error(error: BaseException) -> str:
     """The line of the model in which torch.export failed, or ""."""
     import traceback
     frames = [(f.filename, f.lineno or 0, (f.line or "").strip()) for f in traceback.extract_tb(error.__traceback__)]
-    frames = [f for f in frames if not f[0].startswith((_TORCH, _HERE, "<")) and os.path.isfile(f[0])]
+    frames = [f for f in frames if not f[0].startswith((TORCH, _HERE, "<")) and os.path.isfile(f[0])]
     return _line(frames)
 
 
@@ -62,23 +61,6 @@ def refuse(what: str, node: Optional[Node] = None, hint: str = "") -> errors.Uns
     """The error for a node that cannot be exported."""
     place = source_of(node) if node is not None else ""
     return errors.UnsupportedError(what + ("\n  at " + place if place else ""), hint)
-
-
-# ---- decompositions --------------------------------------------------------------------------------
-
-
-def _known(op: Any) -> bool:
-    return str(op).replace("aten.", "", 1) in OPERATORS
-
-
-def decompositions() -> Dict[Any, Callable[..., Any]]:
-    """What torch makes of the operators that qnnrt does not know, from those that it knows."""
-    from torch._decomp import decomposition_table
-    from torch._export.utils import _collect_all_valid_cia_ops_for_aten_namespace, _get_decomp_for_cia
-    table = {op: f for op, f in decomposition_table.items() if isinstance(op, torch._ops.OpOverload)}
-    for op in _collect_all_valid_cia_ops_for_aten_namespace():
-        table.setdefault(op, _get_decomp_for_cia(op))
-    return {op: f for op, f in table.items() if not _known(op)}
 
 
 # ---- bodies of higher order ------------------------------------------------------------------------
@@ -133,8 +115,54 @@ def inline_bodies(module: torch.fx.GraphModule) -> None:
         if node.users:
             raise refuse("the results of a block of %s are used in an unknown way" % node.target, node)
         graph.erase_node(node)
-    graph.eliminate_dead_code()
+        if not found[0].users:
+            graph.erase_node(found[0])
     module.recompile()
+
+
+# ---- what no graph says ----------------------------------------------------------------------------
+
+
+def _live(node: Node, seen: Dict[Node, bool]) -> bool:
+    """True for a node that a result, or a change in place, depends on."""
+    if node not in seen:
+        seen[node] = False
+        schema = getattr(node.target, "_schema", None)
+        seen[node] = (schema is not None and schema.is_mutable) or isinstance(node.target, torch._ops.HigherOrderOperator) or \
+            any(u.op == "output" or (not _CHECKS.match(str(u.target)) and _live(u, seen)) for u in node.users)
+    return seen[node]
+
+
+def _is_random(node: Node) -> bool:
+    if torch.Tag.nondeterministic_seeded not in getattr(node.target, "tags", ()):
+        return False
+    values = _arguments(node)
+    if "train" in values or "training" in values:
+        return bool(values.get("train", values.get("training"))) and values.get("p", 1) != 0 and "rrelu" not in str(node.target)
+    return values.get("dropout_p", 1) != 0 and values.get("dropout", 1) != 0
+
+
+def check_nodes(module: torch.fx.GraphModule, first: bool = False) -> None:
+    """Refuse by name what no graph of qnnrt says. first: torch has still to write the graph without changes in place."""
+    seen: Dict[Node, bool] = {}
+    for node in module.graph.nodes:
+        if node.op != "call_function" or _CHECKS.match(str(node.target)) or not _live(node, seen):
+            continue
+        if isinstance(node.target, torch._ops.HigherOrderOperator):
+            if not (first and node.target.__name__ in ("wrap_with_autocast", "with_effects")):
+                raise refuse("torch.%s is control flow that no graph of qnnrt has" % node.target.__name__, node,
+                             "Rewrite it with torch.where, or export each branch as a model of its own.")
+            continue
+        if str(node.target) in ("aten.item.default", "aten._local_scalar_dense.default"):
+            raise refuse("a number of the graph is taken out of a tensor (.item(), int(), float() or a condition)", node,
+                         "Keep it a tensor, or pass a number that is no tensor.")
+        for value in _values(node):
+            sizes = value.shape if isinstance(value, torch.Tensor) else [value]
+            if any(isinstance(s, (torch.SymInt, torch.SymFloat, torch.SymBool)) for s in sizes):
+                raise refuse("the result of %s has a size that depends on data: %s" % (node.target, tuple(sizes)), node,
+                             "Make the size fixed: pad the tensor, use a mask, or export without dynamic_shapes.")
+        if _is_random(node):
+            raise refuse("%s makes random numbers" % node.target, node, "Pass them to the model as an input.")
 
 
 # ---- the graph -------------------------------------------------------------------------------------
@@ -145,22 +173,18 @@ def _values(node: Node) -> List[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _path_name(path: Any) -> str:
-    parts = [re.sub(r"\W+", "_", str(getattr(k, "key", getattr(k, "idx", getattr(k, "name", k))))) for k in path]
-    name = "_".join(parts) or "output"
-    return "output_" + name if name[0].isdigit() else name
-
-
 class Graph:
     """A functional program of torch.export, and its form in graph.json.
 
-    inputs, outputs  (name, place among the flat arguments or results of the model)
+    inputs, outputs  (name, place among the tensors that the model is given, and returns)
     states           (key, input, output): tensors of the model that a call changes
     weights          key -> tensor, of what the graph reads and of the states
     names            node of torch -> names of its values in the file"""
 
-    def __init__(self, program: Any, name: str) -> None:
+    def __init__(self, program: Any, name: str, given: Sequence[str], results: Sequence[str], prefix: str = "") -> None:
+        """given, results: names for the tensors of the arguments and results; prefix: of the keys of the model."""
         self.program, self.module = program, program.graph_module
+        self.given, self.results, self.prefix = given, results, prefix
         self.signature, self.name = program.graph_signature, name
         self.weights: Dict[str, torch.Tensor] = {}
         self.states: List[Tuple[str, str, str]] = []
@@ -168,11 +192,13 @@ class Graph:
         self.outputs: List[Tuple[str, int]] = []
         self.mutated: List[Tuple[str, str]] = []
         self.names: Dict[Node, List[Optional[str]]] = {}
+        self.computed: Set[Node] = set()
         self.taken: Set[str] = set()
         self.stored: Dict[Any, str] = {}
         self._clean()
-        self._check()
+        check_nodes(self.module)
         self._read_signature()
+        self._fold()
         self.document = self._document()
 
     # what torch made
@@ -190,36 +216,6 @@ class Graph:
                 node.kwargs = {}
         self.module.recompile()
 
-    def _check(self) -> None:
-        for node in self.module.graph.nodes:
-            if node.op not in ("call_function", "get_attr"):
-                continue
-            if isinstance(node.target, torch._ops.HigherOrderOperator):
-                raise refuse("torch.%s is control flow that no graph of qnnrt has" % node.target.__name__, node,
-                             "Rewrite it with torch.where, or export each branch as a model of its own.")
-            if node.op == "get_attr":
-                continue
-            if str(node.target) in ("aten.item.default", "aten._local_scalar_dense.default"):
-                raise refuse("a number of the graph is taken out of a tensor (.item(), int(), float() or a condition)", node,
-                             "Keep it a tensor, or make it an argument that is no tensor.")
-            for value in _values(node):
-                sizes = value.shape if isinstance(value, torch.Tensor) else [value]
-                if any(isinstance(s, (torch.SymInt, torch.SymFloat, torch.SymBool)) for s in sizes):
-                    raise refuse("the result of %s has a size that depends on data: %s" % (node.target, tuple(sizes)), node,
-                                 "Make the size fixed: pad the tensor, use a mask, or export without dynamic_shapes.")
-            if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()) and self._random(node):
-                raise refuse("%s makes random numbers" % node.target, node, "Pass them to the model as an input.")
-
-    @staticmethod
-    def _random(node: Node) -> bool:
-        values = _arguments(node)
-        for chance in ("p", "dropout_p", "dropout"):
-            if chance in values and values[chance] == 0:
-                return False
-        if "train" in values or "training" in values:
-            return bool(values.get("train", values.get("training")))
-        return "dropout_p" not in values and "attention" not in str(node.target)
-
     def _unique(self, name: str) -> str:
         unique, count = name, 1
         while unique in self.taken:
@@ -236,6 +232,9 @@ class Graph:
         self.weights[kept] = tensor
         return kept
 
+    def _prefix_of(self, key: str) -> str:
+        return self.prefix if key.startswith(self.prefix) else ""
+
     def _tensor_of(self, spec: Any) -> torch.Tensor:
         program = self.program
         where = program.state_dict if spec.target in program.state_dict else program.constants
@@ -251,23 +250,43 @@ class Graph:
         for spec in self.signature.input_specs:
             if spec.kind == InputKind.USER_INPUT:
                 if type(spec.arg).__name__ == "TensorArgument":
-                    self.inputs.append((self._unique(spec.arg.name), place))
+                    self.inputs.append((self._unique(self.given[place]), place))
                     self.names[nodes[spec.arg.name]] = [self.inputs[-1][0]]
+                    place += 1
                 elif type(spec.arg).__name__ != "ConstantArgument":
                     raise refuse("input \"%s\" is a number that the graph computes with: %s" % (spec.arg.name, type(spec.arg).__name__),
                                  None, "Export without dynamic_shapes.")
-                place += 1
             elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR):
-                node, tensor = nodes[spec.arg.name], self._tensor_of(spec)
-                self.names[node] = [self._unique(spec.arg.name)]
+                node, tensor, key = nodes[spec.arg.name], self._tensor_of(spec), spec.target[len(self._prefix_of(spec.target)):]
+                kind = {InputKind.PARAMETER: "p_", InputKind.BUFFER: "b_"}.get(spec.kind, "c_")
+                name = self._unique(kind + re.sub(r"\W", "_", key))
+                self.names[node] = [name]
                 if spec.target in changed:
-                    self.weights[spec.target] = tensor
-                    self.state_nodes.append((spec.target, self.names[node][0] or "", nodes[changed[spec.target]]))
+                    self.weights[key] = tensor
+                    self.state_nodes.append((key, name, nodes[changed[spec.target]]))
                 elif node.users:
-                    self.mapping[self.names[node][0] or ""] = self._keep(spec.target, tensor)
+                    self.mapping[name] = self._keep(key, tensor)
             else:
                 raise refuse("the model has a %s, %s, which no graph of qnnrt has" %
                              ("custom object" if spec.kind == InputKind.CUSTOM_OBJ else "token", spec.target or spec.arg.name))
+
+    def _fold(self) -> None:
+        """Make weights of what torch can compute now and qnnrt could not."""
+        constants = {n: self.weights[self.mapping[name or ""]] for n, (name, *_) in self.names.items() if name in self.mapping}
+        if any(x.device.type == "meta" for x in constants.values()):
+            return
+        values = folded(list(self.module.graph.nodes), constants)
+        for node, value in values.items():
+            if node.target is operator.getitem or all(u in values and u.target is not operator.getitem for u in node.users):
+                continue
+            many = isinstance(value, (list, tuple))
+            names: List[Optional[str]] = []
+            for i, tensor in enumerate(value if many else [value]):
+                name = self._unique("c_%s_%d" % (node.name, i) if many else "c_" + node.name)
+                self.mapping[name] = self._keep("constant." + name[2:], tensor)
+                names.append(name)
+            self.names[node] = names
+        self.computed = set(values)
 
     # what the file says
 
@@ -277,33 +296,24 @@ class Graph:
             tensor.update(producer_node=producer, producer_output_idx=index)
         return tensor
 
-    def _result_names(self) -> List[str]:
-        spec = self.program.call_spec.out_spec
-        try:
-            tree = pytree.tree_unflatten(list(range(spec.num_leaves)), spec)
-            return [_path_name(path) for path, _ in pytree.tree_flatten_with_path(tree)[0]]
-        except Exception:  # pylint: disable=broad-except
-            return ["output_%d" % i for i in range(spec.num_leaves)]
-
     def _claim_outputs(self) -> List[Tuple[str, Node]]:
         """Name the results of the graph: those of the model, changed inputs, states."""
         nodes = {n.name: n for n in self.module.graph.nodes}
         wanted: List[Tuple[str, Node]] = []
-        names, place = self._result_names(), 0
-        inputs = {self.names[n][0] for n in self.names}
+        place, inputs = 0, {self.names[n][0] for n in self.names}
         for spec in self.signature.output_specs:
             if spec.kind == OutputKind.USER_OUTPUT:
                 if type(spec.arg).__name__ == "TensorArgument":
-                    name = names[place] if place < len(names) else "output_%d" % place
+                    name = self.results[place]
                     self.outputs.append((self._unique(name if name not in inputs else name + "_out"), place))
                     wanted.append((self.outputs[-1][0], nodes[spec.arg.name]))
+                    place += 1
                 elif type(spec.arg).__name__ != "ConstantArgument":
                     raise refuse("result %d of the model is a number that the graph computes" % place, nodes.get(spec.arg.name),
                                  "Return a tensor.")
-                place += 1
         for spec in self.signature.output_specs:
             if spec.kind == OutputKind.USER_INPUT_MUTATION:
-                self.mutated.append((self.names[nodes[spec.target]][0] or "", self._unique(spec.target + "_out")))
+                self.mutated.append((self.names[nodes[spec.target]][0] or "", self._unique((self.names[nodes[spec.target]][0] or "") + "_out")))
                 wanted.append((self.mutated[-1][1], nodes[spec.arg.name]))
         for key, name, node in self.state_nodes:
             self.states.append((key, name, self._unique(name + "_out")))
@@ -324,10 +334,10 @@ class Graph:
             else:
                 claimed[(maker, index)] = name
         listed = [self._node(n, claimed) for n in self.module.graph.nodes
-                  if (n.op == "call_function" and n.target is not operator.getitem)]
+                  if n.op == "call_function" and n.target is not operator.getitem and n not in self.computed]
         for name, maker, index in copies:
             value, whose = _values(maker)[index], self.names[maker][index] or ""
-            source = self._tensor(whose, value, None if whose in self.mapping else whose if maker.op == "placeholder" else maker.name, index)
+            source = self._tensor(whose, value, *self._producer(maker, index))
             listed.append({"name": "copy_" + name, "op_type": "aten.alias.default", "inputs": [source],
                            "outputs": [self._tensor(name, value, "copy_" + name)], "attrs": {}})
         values = {n.name: v for n in self.module.graph.nodes for v in _values(n)[:1]}
@@ -380,9 +390,12 @@ class Graph:
             raise refuse("%s reads a value that the graph does not have: %s" % (node, maker.op), node)
         name = self.names[maker][index] or ""
         value = _values(maker)[index]
-        if maker.op == "placeholder":
-            return self._tensor(name, value, None if name in self.mapping else name)
-        return self._tensor(name, value, maker.name, index)
+        return self._tensor(name, value, *self._producer(maker, index))
+
+    def _producer(self, maker: Node, index: int) -> Tuple[Optional[str], int]:
+        """The node that makes a value: none for a weight, itself for an input."""
+        name = self.names[maker][index] or ""
+        return (None, 0) if name in self.mapping else (name, 0) if maker.op == "placeholder" else (maker.name, index)
 
     def _inputs(self, node: Node) -> Tuple[List[Dict[str, Any]], Dict[str, Any], str]:
         """The tensors that a node reads, its other arguments, and which tensors are there."""
@@ -446,3 +459,13 @@ def _plain(value: Any, node: Node) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(v, node) for v in value]
     raise refuse("an argument of %s is a %s: %s" % (node.target, type(value).__name__, value), node)
+
+
+def result_names(program: Any) -> List[str]:
+    """Names for the tensors that a program returns."""
+    from ._torch_values import tensors_of
+    spec = program.call_spec.out_spec
+    kinds = [s.arg for s in program.graph_signature.output_specs if s.kind == OutputKind.USER_OUTPUT]
+    leaves = [torch.empty(0) if type(a).__name__ == "TensorArgument" else None for a in kinds]
+    names = [name for name, _ in tensors_of(torch.utils._pytree.tree_unflatten(leaves, spec), "output")]
+    return names if len(names) == sum(x is not None for x in leaves) else ["output_%d" % i for i in range(len(leaves))]

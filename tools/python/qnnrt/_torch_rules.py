@@ -1,0 +1,256 @@
+"""What operators that qnnrt does not know are made of: torch's own rules, and some that torch lacks. It imports torch."""
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+import torch
+
+from ._operators import OPERATORS
+
+Tensor = torch.Tensor
+aten = torch.ops.aten
+_RULES: Dict[str, Callable[..., Any]] = {}
+# Composite operators that stay as they are: what they are made of checks its own results, or is no easier.
+_WHOLE = re.compile(r"aten\.(linalg_(?!norm|matrix_norm|vecdot|multi_dot|matmul|cross|diagonal)|_linalg_|fft_|stft|istft|det|slogdet|logdet|inverse|pinverse|matrix_)")
+
+
+def known(op: Any) -> bool:
+    """True for an operator that a graph of qnnrt can have."""
+    return str(op).replace("aten.", "", 1) in OPERATORS
+
+
+def _rule(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def keep(function: Callable[..., Any]) -> Callable[..., Any]:
+        _RULES.update({name: function for name in names})
+        return function
+    return keep
+
+
+# ---- elements --------------------------------------------------------------------------------------
+
+
+def _unary(name: str, function: Callable[[Tensor], Tensor]) -> None:
+    def rule(x: Tensor) -> Tensor:
+        return function(x if x.is_floating_point() or x.is_complex() else x.to(torch.get_default_dtype()))
+    _RULES[name + ".default"] = rule
+
+
+for _name, _function in {
+        "log10": lambda x: torch.log(x) * (1 / math.log(10)), "log1p": lambda x: torch.log(x + 1), "expm1": lambda x: torch.exp(x) - 1,
+        "exp2": lambda x: torch.exp(x * math.log(2)), "tan": lambda x: torch.sin(x) / torch.cos(x),
+        "sinh": lambda x: (torch.exp(x) - torch.exp(-x)) * 0.5, "cosh": lambda x: (torch.exp(x) + torch.exp(-x)) * 0.5,
+        "asinh": lambda x: torch.sign(x) * torch.log(torch.abs(x) + torch.sqrt(x * x + 1)),
+        "acosh": lambda x: torch.log(x + torch.sqrt(x * x - 1)), "atanh": lambda x: torch.log((1 + x) / (1 - x)) * 0.5,
+        "erfc": lambda x: 1 - torch.erf(x)}.items():
+    _unary(_name, _function)
+
+
+@_rule("fmod.Scalar", "fmod.Tensor")
+def _fmod(x: Tensor, y: Any) -> Tensor:
+    return x - torch.div(x, y, rounding_mode="trunc") * y
+
+
+@_rule("hypot.default")
+def _hypot(x: Tensor, y: Tensor) -> Tensor:
+    return torch.sqrt(x * x + y * y)
+
+
+@_rule("clamp.Tensor")
+def _clamp(x: Tensor, low: Optional[Tensor] = None, high: Optional[Tensor] = None) -> Tensor:
+    x = x if low is None else torch.maximum(x, low.to(x.dtype))
+    return x if high is None else torch.minimum(x, high.to(x.dtype))
+
+
+@_rule("clamp_min.Tensor")
+def _clamp_min(x: Tensor, low: Tensor) -> Tensor:
+    return torch.maximum(x, low.to(x.dtype))
+
+
+@_rule("clamp_max.Tensor")
+def _clamp_max(x: Tensor, high: Tensor) -> Tensor:
+    return torch.minimum(x, high.to(x.dtype))
+
+
+@_rule("div.Scalar_mode")
+def _div_mode(x: Tensor, y: Any, rounding_mode: Optional[str] = None) -> Tensor:
+    return torch.div(x, torch.full((), y, dtype=x.dtype if isinstance(y, int) or x.is_floating_point() else None), rounding_mode=rounding_mode)
+
+
+@_rule("round.decimals")
+def _round(x: Tensor, decimals: int = 0) -> Tensor:
+    return torch.round(x * 10.0 ** decimals) / 10.0 ** decimals
+
+
+@_rule("__lshift__.Scalar", "bitwise_left_shift.Tensor_Scalar")
+def _left(x: Tensor, n: int) -> Tensor:
+    return x * (1 << n)
+
+
+@_rule("__rshift__.Scalar", "bitwise_right_shift.Tensor_Scalar")
+def _right(x: Tensor, n: int) -> Tensor:
+    return torch.div(x, 1 << n, rounding_mode="floor")
+
+
+@_rule("fill.Tensor")
+def _fill(x: Tensor, value: Tensor) -> Tensor:
+    return value.to(x.dtype).expand(x.shape).clone()
+
+
+# ---- reductions ------------------------------------------------------------------------------------
+
+
+@_rule("var_mean.correction")
+def _var_mean(x: Tensor, dim: Optional[Sequence[int]] = None, *, correction: Any = 1, keepdim: bool = False) -> Tuple[Tensor, Tensor]:
+    axes = list(range(x.ndim)) if dim is None else list(dim)
+    return aten.var.correction(x, axes, correction=correction, keepdim=keepdim), torch.mean(x, axes, keepdim)
+
+
+@_rule("std_mean.correction")
+def _std_mean(x: Tensor, dim: Optional[Sequence[int]] = None, *, correction: Any = 1, keepdim: bool = False) -> Tuple[Tensor, Tensor]:
+    axes = list(range(x.ndim)) if dim is None else list(dim)
+    return aten.std.correction(x, axes, correction=correction, keepdim=keepdim), torch.mean(x, axes, keepdim)
+
+
+@_rule("any.dims", "all.dims")
+def _any_dims(x: Tensor, dim: Optional[Sequence[int]] = None, keepdim: bool = False, every: bool = False) -> Tensor:
+    for axis in sorted((d % max(x.ndim, 1) for d in (range(x.ndim) if dim is None else dim)), reverse=True):
+        x = torch.all(x, axis, keepdim) if every else torch.any(x, axis, keepdim)
+    return x
+
+
+def _all_dims(x: Tensor, dim: Optional[Sequence[int]] = None, keepdim: bool = False) -> Tensor:
+    return _any_dims(x, dim, keepdim, True)
+
+
+_RULES["all.dims"] = _all_dims
+
+
+@_rule("kthvalue.default")
+def _kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Tuple[Tensor, Tensor]:
+    values, places = torch.sort(x, dim)
+    values, places = values.narrow(dim, k - 1, 1), places.narrow(dim, k - 1, 1)
+    return (values, places) if keepdim else (values.squeeze(dim), places.squeeze(dim))
+
+
+@_rule("median.dim")
+def _median(x: Tensor, dim: int = -1, keepdim: bool = False) -> Tuple[Tensor, Tensor]:
+    return _kthvalue(x, (x.shape[dim] + 1) // 2, dim, keepdim)
+
+
+@_rule("median.default")
+def _median_all(x: Tensor) -> Tensor:
+    return _median(x.reshape(-1), 0)[0]
+
+
+@_rule("_cdist_forward.default")
+def _cdist(a: Tensor, b: Tensor, p: float, compute_mode: Optional[int] = None) -> Tensor:
+    return torch.linalg.vector_norm(a.unsqueeze(-2) - b.unsqueeze(-3), p, -1)
+
+
+@_rule("searchsorted.Tensor")
+def _searchsorted(row: Tensor, x: Tensor, *, out_int32: bool = False, right: bool = False, side: Optional[str] = None,
+                  sorter: Optional[Tensor] = None) -> Tensor:
+    row = row if sorter is None else torch.gather(row, -1, sorter)
+    row = row.unsqueeze(-2) if row.ndim > 1 else row
+    below = row <= x.unsqueeze(-1) if right or side == "right" else row < x.unsqueeze(-1)
+    return below.sum(-1, dtype=torch.int32 if out_int32 else torch.int64)
+
+
+@_rule("bucketize.Tensor")
+def _bucketize(x: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    return _searchsorted(boundaries, x, out_int32=out_int32, right=right)
+
+
+# ---- places ----------------------------------------------------------------------------------------
+
+
+def _places(sizes: Sequence[int], strides: Sequence[int], offset: int) -> Tensor:
+    """Where the elements of a tensor with strides are."""
+    at = torch.full((), offset, dtype=torch.int64)
+    for i, (size, stride) in enumerate(zip(sizes, strides)):
+        at = at + (torch.arange(size) * stride).view([-1] + [1] * (len(sizes) - 1 - i))
+    return at.expand(list(sizes)).reshape(-1)
+
+
+@_rule("as_strided.default", "as_strided_copy.default")
+def _as_strided(x: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: Optional[int] = None) -> Tensor:
+    return torch.index_select(x.reshape(-1), 0, _places(size, stride, storage_offset or 0)).view(list(size))
+
+
+@_rule("unfold.default", "unfold_copy.default")
+def _unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    axis = dimension % max(x.ndim, 1)
+    count = (x.shape[axis] - size) // step + 1
+    rows = torch.index_select(x, axis, _places([count, size], [step, 1], 0))
+    rows = rows.view(list(x.shape[:axis]) + [count, size] + list(x.shape[axis + 1:]))
+    order = [d for d in range(rows.ndim) if d != axis + 1] + [axis + 1]
+    return rows.permute(order)
+
+
+@_rule("diagonal.default", "diagonal_copy.default")
+def _diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    first, second = dim1 % x.ndim, dim2 % x.ndim
+    rest = [d for d in range(x.ndim) if d not in (first, second)]
+    rows, columns = x.shape[first], x.shape[second]
+    count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+    flat = x.permute(rest + [first, second]).reshape([x.shape[d] for d in rest] + [rows * columns])
+    return torch.index_select(flat, -1, _places([count], [columns + 1], max(offset, 0) + max(-offset, 0) * columns))
+
+
+# ---- the table -------------------------------------------------------------------------------------
+
+
+def _own(op: Any) -> Optional[Callable[..., Any]]:
+    return _RULES.get(str(op).replace("aten.", "", 1))
+
+
+def decompositions() -> Dict[Any, Callable[..., Any]]:
+    """What each operator that qnnrt does not know is made of, as torch's run_decompositions() takes it."""
+    from torch._decomp import _core_aten_decompositions_post_autograd, decomposition_table
+    from torch._export.utils import _collect_all_valid_cia_ops_for_aten_namespace, _get_decomp_for_cia
+    table: Dict[Any, Callable[..., Any]] = {}
+    for op, function in decomposition_table.items():
+        # The references of torch are written in primitives, which are no operators of ATen.
+        if isinstance(op, torch._ops.OpOverload) and not getattr(function, "__module__", "").startswith("torch._refs"):
+            table[op] = function
+    table.update(_core_aten_decompositions_post_autograd())
+    for op in _collect_all_valid_cia_ops_for_aten_namespace():
+        if not _WHOLE.match(str(op)):
+            table.setdefault(op, _get_decomp_for_cia(op))
+    for name in _RULES:
+        packet, overload = name.split(".")
+        if hasattr(aten, packet) and overload in getattr(aten, packet).overloads():
+            op = getattr(getattr(aten, packet), overload)
+            table[op] = _RULES[name]
+    return {op: function for op, function in table.items() if not known(op) and "backward" not in str(op)}
+
+
+def folded(nodes: Sequence[Any], constants: Dict[Any, Any]) -> Dict[Any, Any]:
+    """Values of the nodes that depend on constants alone, and that an operator which qnnrt does not know makes or takes part in.
+
+    nodes      of the graph, in their order
+    constants  values of placeholders"""
+    values: Dict[Any, Any] = dict(constants)
+    fixed, unknown = set(constants), set()
+    found: List[Any] = []
+
+    def value(node: Any) -> Any:
+        if node not in values:
+            args, kwargs = torch.fx.map_arg((node.args, node.kwargs), value)
+            with torch.no_grad():
+                values[node] = node.target(*args, **kwargs)
+        return values[node]
+
+    for node in nodes:
+        if node.op != "call_function" or torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+            continue
+        if isinstance(node.target, torch._ops.HigherOrderOperator) or not all(n in fixed for n in node.all_input_nodes):
+            continue
+        fixed.add(node)
+        is_op = isinstance(node.target, torch._ops.OpOverload)
+        if (is_op and not known(node.target)) or any(n in unknown for n in node.all_input_nodes):
+            unknown.add(node)
+            found.append(node)
+    return {node: value(node) for node in found}
