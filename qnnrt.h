@@ -8343,7 +8343,7 @@ static qnnrt_result qnnrt__program_host(qnnrt__arena *arena, const qnnrt_limits 
     result = qnnrt__table_name(&table, host->name, "host step", at, &graph->name);
     table.graph = graph->name;
     why = host->exec == NULL ? "the host step has no function (exec)"
-          : host->output_count == 0 ? "the host step has no outputs"
+          : host->input_count + host->output_count == 0 ? "the host step has no tensors"
           : host->derived && host->input_count != 1 ? "a derived host step has one input" : NULL;
     if (result == QNNRT_OK && why != NULL)
         result = qnnrt__table_fail(&table, QNNRT_E_ARG, "%s", why);
@@ -12446,9 +12446,10 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            qnnrt_step_info.host, qnnrt_backend_desc.power, qnnrt_mem_provider,
            qnnrt_host_step.derived, and the calls for code that stands on qnnrt.h, with
            qnnrt_values_convert(); qnnrt_dtype_bits().
-           Changed: a missing file or folder is QNNRT_E_NOT_FOUND in each call. A plan takes at
-           most limits.places. A newline that an error inserts becomes a blank. Programs link
-           without libgcc. qnnrt_power_set() after a recovery that failed is QNNRT_E_STATE.
+           Changed: a missing file or folder is QNNRT_E_NOT_FOUND in each call. A host step may
+           have no outputs. A plan takes at most limits.places. A newline that an error inserts
+           becomes a blank. Programs link without libgcc. qnnrt_power_set() after a recovery that
+           failed is QNNRT_E_STATE.
            "layer" and "0/layer" are one pipeline, called "layer", if no graph joins it.
            Metadata is read as qnn-context-binary-utility and qnnrt-run write it: no longer
            "scaleOffsetEncoding" and its kin, "quantization", "data_type", "currentDimensions",

@@ -49,8 +49,14 @@
             its name: "npu" is libQnnHtp.so; "cpu" is libQnnCpu.so, or where that cannot be opened
             libQnnRef.so, with a line in the log. Roles with other names need an entry. With
             model.keep_going the contexts of a role that fails have the failure, and the others load
-   Trust    qnnrt.json may be hostile; a path in it is never followed
-   Threads  as of the models: one call per backend at a time
+   States   A state is a value that a call leaves for the next one, such as a cache that the model
+            updates. It belongs to a run, however that is made: its memory begins with the first
+            value, each qnnrt_exec() that succeeds sets the next one, and qnnrt_mem_clear() begins
+            again. It is neither an input nor an output of the pipeline, which has a host step at
+            its beginning and one at its end for all states. With qnnrt_mem_desc.no_zero call
+            qnnrt_manifest_reset() before the first exec
+   Trust    qnnrt.json may be hostile; a path in it is never followed. So may saved states
+   Threads  as of the models: one call per backend at a time; calls with a run as qnnrt_exec()
 
    BUILD OPTIONS, to define before the header is first included
        QNNRT_MANIFEST_API  replaces the storage and export prefix of all functions (default:
@@ -82,7 +88,8 @@
                "constants": [ { "step": 0, "input": "t", "constant": "table" } ],
                "names": { "tokens": { "step": 0, "input": "ids" } } } ] } }
 
-   program     { "version": 1,             required: another version is refused
+   program     { "version": 1,             required: 2 if a pipeline has states, else 1; another
+                                           version is refused
                  "backends": ["npu", ...], required: the roles of backends
                  "contexts": [...],        required: at least one; steps give their number, from 0
                  "constants": [...],
@@ -109,9 +116,10 @@
                             "probabilities": { "step": 2, "output": "y" } },
                                            what users call tensors
                  "buffers": [...],
-                 "ranges": [ { "step": 0, "input": "ids", "low": 0, "high": 151935 }, ... ] }
+                 "ranges": [ { "step": 0, "input": "ids", "low": 0, "high": 151935 }, ... ],
                                            all required; the first and the last value that an int32
                                            input takes
+                 "states": [...] }         needs version 2 and "edges_only", see "States"
    step        { "context": 0, "graph": "first" }        both required, or
                { "host": "embedding",      all required: a function of desc.host_functions
                  "inputs": [tensor, ...], "outputs": [tensor, ...] }
@@ -128,11 +136,18 @@
                  "slots": [ { "step": 0, "input": "s", "offset": 0 }, ... ] }
                                            required: "step", "offset" and either "input" or "output"
 
-   Numbers of steps are those of "steps", without conversions. Text is UTF-8; names have at most
-   limits.name_bytes bytes and no NUL. All entries together count against limits.tensors.
+   state       { "name": "cache",          required
+                 "to": [[0, "cache_in"], ...],     required: inputs that have its value
+                 "from": [1, "cache_out"],         required: the output that is its next value, of
+                                           the same dtype, dims and encoding
+                 "constant": "cache" }     its first value (default: zero bytes)
+
+   Numbers of steps are those of "steps", without conversions and the steps of states. Text is
+   UTF-8; names have at most limits.name_bytes bytes and no NUL. All entries together count against
+   limits.tensors.
 
    ROOMS (search for the tag)
-       >>values >>objects >>text >>files >>roles >>make >>public
+       >>values >>objects >>text >>files >>roles >>keep >>make >>saved >>public
 */
 #ifndef QNNRT_MANIFEST_H
 #define QNNRT_MANIFEST_H
@@ -283,6 +298,60 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_recover(
     qnnrt_manifest *program, qnnrt_result (*recover)(qnnrt *model, qnnrt_error *err),
     qnnrt_error *err);
 
+/* ------------------------------------------------------------------------------------ states -- */
+
+typedef struct qnnrt_manifest_end {     /* an input or an output of a step */
+    size_t      step;
+    const char *tensor;
+} qnnrt_manifest_end;
+
+/* A state of a pipeline that is open, or of one to write. */
+typedef struct qnnrt_manifest_state {
+    const char               *name;     /* unique in its pipeline */
+    const qnnrt_manifest_end *to;       /* [to_count] inputs that have its value */
+    size_t                    to_count;
+    qnnrt_manifest_end        from;     /* the output that is its next value */
+    const void               *constant; /* its first value, qnnrt_manifest_constant.data (default
+                                           NULL: zero bytes) */
+    const qnnrt_tensor_info  *tensor;   /* of one that is open: what it is */
+} qnnrt_manifest_state;
+
+/* Return the states of a pipeline of a program, valid as long as the program. Steps are numbered as
+   in the program. *count receives their number, 0 for any other pipeline; it may be NULL. */
+QNNRT_MANIFEST_API const qnnrt_manifest_state *qnnrt_manifest_states(const qnnrt_pipeline *pipeline,
+                                                                     size_t *count);
+
+/* Return the value of a state in a run, as the next qnnrt_exec() finds it: qnnrt_tensor_info.bytes
+   bytes to read or to overwrite, until the run ends. NULL: the run has no such state, or no memory
+   of its own for it. name: NULL if the pipeline has one state. */
+QNNRT_MANIFEST_API void *qnnrt_manifest_state_data(qnnrt_run *run, const char *name);
+
+/* Give all states of a run their first values.
+   Returns QNNRT_OK, also without states; QNNRT_E_ARG */
+QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_reset(qnnrt_run *run, qnnrt_error *err);
+
+/* Write the values of all states of a run as a .safetensors file, by their names.
+
+   write    receives the file in pieces and returns 1 when it accepted a piece
+
+   Returns  QNNRT_OK; QNNRT_E_NOT_FOUND (the pipeline has no states); QNNRT_E_IO (`write` refused);
+            QNNRT_E_ARG */
+QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_save(qnnrt_run *run,
+                                                    int (*write)(void *user, const char *data,
+                                                                 size_t bytes),
+                                                    void *user, qnnrt_error *err);
+
+/* Set all states of a run to the values of a .safetensors file, as qnnrt_manifest_save() wrote it.
+
+   data     the whole file, any alignment
+
+   Returns  QNNRT_OK; QNNRT_E_FORMAT (not such a file); QNNRT_E_MISMATCH (a state is missing, has
+            another type or other dims, or the file has another tensor: the text names it);
+            QNNRT_E_NOT_FOUND (the pipeline has no states); QNNRT_E_ARG. After a failure no state
+            has changed */
+QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_restore(qnnrt_run *run, const void *data,
+                                                       size_t bytes, qnnrt_error *err);
+
 /* ----------------------------------------------------------------------------------- writing -- */
 
 typedef struct qnnrt_manifest_pipeline {
@@ -292,6 +361,8 @@ typedef struct qnnrt_manifest_pipeline {
     const qnnrt_conversion *conversions;    /* [desc.edge_count] what the edges ask for, as
                                            qnnrt_conversions_create() takes it (default NULL:
                                            nothing) */
+    const qnnrt_manifest_state *states; /* [state_count]; they need desc.edges_only */
+    size_t                      state_count;
 } qnnrt_manifest_pipeline;
 
 typedef struct qnnrt_manifest_desc {
@@ -394,6 +465,7 @@ typedef struct qnnrt_manifest__io {
     qnnrt_arena               *arena;
     qnnrt_limits               limits;      /* none is 0 */
     uint32_t                   left;        /* entries that may follow */
+    size_t                     states;      /* of all pipelines */
     qnnrt_manifest__list       uses, wishes;            /* of the pipeline that is read */
     /* writing */
     qnnrt_json_writer         *json;        /* NULL: it reads */
@@ -721,7 +793,7 @@ static void qnnrt_manifest__pair(qnnrt_manifest__io *x, const char *key, const c
    Needs: >>values, qnnrt_json.h     Knows nothing of: files, backends, graphs
    ===================================================================================== */
 
-enum { QNNRT_MANIFEST__VERSION = 1 };
+enum { QNNRT_MANIFEST__VERSION = 2 };      /* the latest; a program without states has 1 */
 
 typedef struct qnnrt_manifest__program {
     uint32_t                 version;   /* 0: the text has no "program" */
@@ -912,20 +984,27 @@ static void qnnrt_manifest__range(qnnrt_manifest__io *x, void *item)
     qnnrt_manifest__i32(x, "high", &use->high);
 }
 
+/* Read or write "constant", of an input or a state: return its name. */
+static const char *qnnrt_manifest__constant_name(qnnrt_manifest__io *x, const char *of,
+                                                 const void *data)
+{
+    const char *name = NULL;
+    size_t i = 0;
+    if (x->json != NULL) {
+        while (i < x->desc->constant_count && x->desc->constants[i].data != data) ++i;
+        if (i < x->desc->constant_count) name = x->desc->constants[i].tensor.name;
+        else qnnrt_manifest__refuse(x, QNNRT_E_ARG, "\"%.160s\" has a constant that is not"
+                                    " described", of);
+    }
+    qnnrt_manifest__name(x, "constant", &name);
+    return name;
+}
+
 static void qnnrt_manifest__value(qnnrt_manifest__io *x, void *item)
 {
     qnnrt_use_desc *use = (qnnrt_use_desc *)item;
-    const char *name = NULL;
-    size_t i = 0;
     qnnrt_manifest__side(x, 0, use);
-    if (x->json != NULL) {
-        while (i < x->desc->constant_count && x->desc->constants[i].data != use->constant) ++i;
-        if (i < x->desc->constant_count) name = x->desc->constants[i].tensor.name;
-        else qnnrt_manifest__refuse(x, QNNRT_E_ARG, "input \"%.160s\" has a constant that is not"
-                                    " described", use->tensor);
-    }
-    qnnrt_manifest__name(x, "constant", &name);
-    use->constant = name;
+    use->constant = qnnrt_manifest__constant_name(x, use->tensor, use->constant);
 }
 
 /* Return 1 if a use belongs to a list, of the slots to that of the buffer. */
@@ -1069,8 +1148,32 @@ static void qnnrt_manifest__buffer(qnnrt_manifest__io *x, void *item)
                          "step, input, output, offset");
 }
 
+static void qnnrt_manifest__to(qnnrt_manifest__io *x, void *item)
+{
+    qnnrt_manifest_end *to = (qnnrt_manifest_end *)item;
+    qnnrt_manifest__pair(x, NULL, "to", &to->step, &to->tensor);
+}
+
+static void qnnrt_manifest__state(qnnrt_manifest__io *x, void *item)
+{
+    static const qnnrt_manifest__kind to = {
+        "to", QNNRT_JSON_ARRAY, QNNRT_MANIFEST__ONE_LINE, 0, sizeof(qnnrt_manifest_end),
+        qnnrt_manifest__to, NULL
+    };
+    qnnrt_manifest_state *state = (qnnrt_manifest_state *)item;
+    qnnrt_manifest__name(x, "name", &state->name);
+    qnnrt_manifest__items(x, "to", 1, &to, &state->to, &state->to_count);
+    qnnrt_manifest__pair(x, "from", "from", &state->from.step, &state->from.tensor);
+    if (x->json != NULL ? state->constant == NULL : qnnrt_manifest__has(x, "constant") == NULL)
+        return;
+    state->constant = qnnrt_manifest__constant_name(x, state->name, state->constant);
+}
+
 static void qnnrt_manifest__pipeline(qnnrt_manifest__io *x, void *item)
 {
+    static const qnnrt_manifest__kind state =
+        QNNRT_MANIFEST__KIND("state", ONE_LINE, 1, qnnrt_manifest_state, state,
+                             "name, to, from, constant");
     static const qnnrt_manifest__kind step =
         QNNRT_MANIFEST__KIND("step", GRAPH_LINE, 0, qnnrt_step_desc, step,
                              "context, graph, host, inputs, outputs");
@@ -1098,7 +1201,12 @@ static void qnnrt_manifest__pipeline(qnnrt_manifest__io *x, void *item)
     qnnrt_manifest__items(x, "buffers", 0, &buffer, &p->buffers, &p->buffer_count);
     qnnrt_manifest__uses(x, "ranges", "range", qnnrt_manifest__range,
                          "step, input, low, high");
+    qnnrt_manifest__items(x, "states", 0, &state, &pipeline->states, &pipeline->state_count);
+    if (pipeline->state_count > 0 && !p->edges_only)
+        qnnrt_manifest__refuse(x, x->json != NULL ? QNNRT_E_ARG : QNNRT_E_FORMAT,
+                               "\"states\" need \"edges_only\"");
     if (x->json != NULL) return;
+    x->states += pipeline->state_count;
     if (p->step_count == 0) qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"steps\" is empty");
     p->uses = (const qnnrt_use_desc *)(void *)x->uses.items;
     p->use_count = x->uses.count;
@@ -1126,18 +1234,25 @@ static void qnnrt_manifest__context(qnnrt_manifest__io *x, void *item)
     qnnrt_manifest__digits(x, "sha256", 64, &context->sha256);
 }
 
+/* Compute the size of a tensor. Return 0 if it exceeds the address space. */
+static int qnnrt_manifest__size(qnnrt_tensor_info *tensor)
+{
+    const unsigned bits = qnnrt_dtype_bits(tensor->dtype);
+    uint64_t count = 1;
+    uint32_t i;
+    for (i = 0; i < tensor->rank && tensor->dims[i] > 0 &&
+                count <= (uint64_t)(SIZE_MAX / 16) / tensor->dims[i]; ++i)
+        count *= tensor->dims[i];
+    tensor->count = count;
+    tensor->bytes = bits < 8 ? (count + 8 / bits - 1) / (8 / bits) : count * (bits / 8);
+    return i == tensor->rank;
+}
+
 /* Compute the size of a constant. */
 static void qnnrt_manifest__measure(qnnrt_manifest__io *x, qnnrt_manifest_constant *constant)
 {
     qnnrt_tensor_info *tensor = &constant->tensor;
-    const unsigned bits = qnnrt_dtype_bits(tensor->dtype);
-    uint64_t count = 1;
-    uint32_t i;
-    for (i = 0; i < tensor->rank && count <= (uint64_t)(SIZE_MAX / 16) / tensor->dims[i]; ++i)
-        count *= tensor->dims[i];
-    tensor->count = count;
-    tensor->bytes = bits < 8 ? (count + 8 / bits - 1) / (8 / bits) : count * (bits / 8);
-    if (i < tensor->rank)
+    if (!qnnrt_manifest__size(tensor))
         qnnrt_manifest__refuse(x, QNNRT_E_LIMIT, "constant \"%.200s\": the product of its"
                                " dimensions exceeds the address space", tensor->name);
     else if (constant->offset > UINT64_MAX - tensor->bytes)
@@ -1191,7 +1306,7 @@ static void qnnrt_manifest__whole_program(qnnrt_manifest__io *x, void *item)
     static const qnnrt_manifest__kind pipeline =
         QNNRT_MANIFEST__KIND("pipeline", LINES, 1, qnnrt_manifest_pipeline, pipeline,
                              "name, steps, edges, edges_only, apart, constants, names, buffers,"
-                             " ranges");
+                             " ranges, states");
     qnnrt_manifest__program *p = (qnnrt_manifest__program *)item;
     qnnrt_manifest__number(x, "version", 1, &p->version, sizeof p->version);
     qnnrt_manifest__items(x, "backends", 1, &role, &p->roles, &p->role_count);
@@ -1200,6 +1315,8 @@ static void qnnrt_manifest__whole_program(qnnrt_manifest__io *x, void *item)
     if (x->json == NULL)
         p->sorted = qnnrt_manifest__sorted(x, &constant, p->constants, p->constant_count);
     qnnrt_manifest__items(x, "pipelines", 0, &pipeline, &p->pipelines, &p->pipeline_count);
+    if (x->json == NULL && p->version < 2 && x->states > 0)
+        qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"states\" need \"version\" 2");
     if (x->json == NULL) qnnrt_manifest__check_contexts(x, p);
 }
 
@@ -1232,7 +1349,9 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_write(const qnnrt_manifest_desc *
     x.err = err;
     x.desc = desc;
     x.json = &json;
-    program.version = QNNRT_MANIFEST__VERSION;
+    program.version = 1;
+    for (i = 0; i < desc->pipeline_count; ++i)
+        if (desc->pipelines[i].state_count > 0) program.version = QNNRT_MANIFEST__VERSION;
     program.roles = roles;
     for (i = 0; i < desc->context_count; ++i) {
         const char *role = desc->contexts[i].role != NULL ? desc->contexts[i].role : "";
@@ -1265,16 +1384,16 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_write(const qnnrt_manifest_desc *
 static void qnnrt_manifest__version(qnnrt_manifest__io *x)
 {
     qnnrt_json_reader r = x->r;
-    uint64_t version = QNNRT_MANIFEST__VERSION;
+    uint64_t version = 1;
     if (qnnrt_json_value(&r) != QNNRT_JSON_OBJECT) return;
-    while (version == QNNRT_MANIFEST__VERSION && qnnrt_json_more(&r))
+    while (version - 1 < QNNRT_MANIFEST__VERSION && qnnrt_json_more(&r))
         if (!qnnrt_json_is(&r.key, "version") || !qnnrt_json_value_u64(&r, &version)) {
-            version = QNNRT_MANIFEST__VERSION;
+            version = 1;
             qnnrt_json_skip(&r);
         }
-    if (version == QNNRT_MANIFEST__VERSION) return;
+    if (version - 1 < QNNRT_MANIFEST__VERSION) return;
     qnnrt_manifest__refuse(x, QNNRT_E_VERSION,
-                           "the program has version %llu; this library reads version %d",
+                           "the program has version %llu; this library reads versions 1 to %d",
                            (unsigned long long)version, (int)QNNRT_MANIFEST__VERSION);
     qnnrt_error_hint(x->err, QNNRT_E_VERSION, "Use a release of qnnrt_manifest.h that reads this"
                      " version, or write the program again.");
@@ -1391,6 +1510,8 @@ static qnnrt_result qnnrt_manifest__load(qnnrt_manifest__work *w, int map, uint6
     ssize_t got = 1;
     int fd;
     qnnrt_result result = qnnrt_file_open(w->path, &fd, &out->bytes, w->err);
+    if (result == QNNRT_E_IO)
+        qnnrt_error_hint(w->err, result, "Check that this process may read it.");
     if (result != QNNRT_OK) return result;
     out->owned = !map;
     if (out->bytes > most) {
@@ -1578,6 +1699,27 @@ static qnnrt_result qnnrt_manifest__values_of(qnnrt_manifest__work *w)
     }
     to->info.constants = w->program.constants;
     to->info.constant_count = count;
+    return QNNRT_OK;
+}
+
+static int qnnrt_manifest__compare_name(const void *name, const void *sorted)
+{
+    return strcmp((const char *)name, **(const char *const *const *)sorted);
+}
+
+/* Find a constant of the program. */
+static qnnrt_result qnnrt_manifest__find_constant(qnnrt_manifest__work *w, const char *name,
+                                                  const qnnrt_manifest_constant **out)
+{
+    const qnnrt_manifest_constant *const *found = NULL;
+    if (w->program.constant_count > 0)
+        found = (const qnnrt_manifest_constant *const *)bsearch(
+            name, w->program.sorted, w->program.constant_count, sizeof *found,
+            qnnrt_manifest__compare_name);
+    if (found == NULL)
+        return qnnrt_error_set(w->err, QNNRT_E_FORMAT, "the program has no constant \"%.160s\"",
+                               name);
+    *out = *found;
     return QNNRT_OK;
 }
 
@@ -1838,9 +1980,352 @@ static qnnrt_result qnnrt_manifest__open_roles(qnnrt_manifest__work *w)
 }
 
 /* =====================================================================================
+   KEEP                                                                             >>keep
+   The two host steps of a pipeline with states: the first gives a run their first values, the last
+   sets the next ones. All lie in one buffer, behind a mark that says that they have begun.
+   Needs: >>objects >>files     Knows nothing of: the text of the program, backends
+   ===================================================================================== */
+
+enum {
+    QNNRT_MANIFEST__MARK  = 8, QNNRT_MANIFEST__ALIGN = 64,
+    QNNRT_MANIFEST__HOLE  = 448         /* before each value: plans without places have none */
+};
+
+static const char qnnrt_manifest__mark[QNNRT_MANIFEST__MARK + 1] = "qnnrt:on";
+static const char qnnrt_manifest__mark_name[] = "states";
+
+/* Return the name that .safetensors files have for the elements of a type, or NULL. */
+static const char *qnnrt_manifest__stored(qnnrt_dtype dtype)
+{
+    static const struct { qnnrt_dtype dtype; const char *name; } names[] = {
+        { QNNRT_DTYPE_F32, "F32" }, { QNNRT_DTYPE_F16, "F16" }, { QNNRT_DTYPE_BF16, "BF16" },
+        { QNNRT_DTYPE_F64, "F64" }, { QNNRT_DTYPE_BOOL8, "BOOL" },
+        { QNNRT_DTYPE_I8, "I8" }, { QNNRT_DTYPE_I16, "I16" }, { QNNRT_DTYPE_I32, "I32" },
+        { QNNRT_DTYPE_I64, "I64" }, { QNNRT_DTYPE_U8, "U8" }, { QNNRT_DTYPE_U16, "U16" },
+        { QNNRT_DTYPE_U32, "U32" }, { QNNRT_DTYPE_U64, "U64" },
+        { QNNRT_DTYPE_S8Q, "I8" }, { QNNRT_DTYPE_S16Q, "I16" }, { QNNRT_DTYPE_S32Q, "I32" },
+        { QNNRT_DTYPE_U8Q, "U8" }, { QNNRT_DTYPE_U16Q, "U16" }, { QNNRT_DTYPE_U32Q, "U32" }
+    };
+    size_t i;
+    for (i = 0; i < sizeof names / sizeof names[0]; ++i)
+        if (names[i].dtype == dtype) return names[i].name;
+    return NULL;
+}
+
+/* The states of a pipeline: `user` of its two host steps. */
+typedef struct qnnrt_manifest__states {
+    qnnrt_manifest_state *list;
+    size_t                count;
+    qnnrt_tensor_info    *tensors;      /* [2 * count + 1] the mark, values, next values */
+    uint64_t             *offsets;      /* [count + 1] of mark and values in the buffer */
+    uint64_t              bytes;        /* of the buffer */
+    qnnrt_host_step       first, last;
+    const qnnrt_slot    **slots;        /* [count + 1] of mark and values, of the pipeline */
+} qnnrt_manifest__states;
+
+/* Give the states whose mark is at `at` their first values. */
+static void qnnrt_manifest__first(const qnnrt_manifest__states *s, unsigned char *at)
+{
+    size_t i;
+    for (i = 0; i < s->count; ++i) {
+        unsigned char *value = at + s->offsets[i + 1];
+        const size_t bytes = (size_t)s->list[i].tensor->bytes;
+        if (s->list[i].constant != NULL) memcpy(value, s->list[i].constant, bytes);
+        else memset(value, 0, bytes);
+    }
+    memcpy(at, qnnrt_manifest__mark, QNNRT_MANIFEST__MARK);
+}
+
+/* A plan without the places of the pipeline would lose the states. */
+static int qnnrt_manifest__placed(const qnnrt_manifest__states *s, void *const *at)
+{
+    size_t i;
+    for (i = 1; i <= s->count; ++i)
+        if ((uintptr_t)at[i] - (uintptr_t)at[0] != s->offsets[i]) return 0;
+    return 1;
+}
+
+/* The first step: its outputs keep their content between calls. */
+static qnnrt_result qnnrt_manifest__begin(void *user, const qnnrt_graph_info *step,
+                                          const void *const *inputs, void *const *outputs,
+                                          qnnrt_error *err)
+{
+    const qnnrt_manifest__states *s = (const qnnrt_manifest__states *)user;
+    (void)step; (void)inputs;
+    if (!qnnrt_manifest__placed(s, outputs)) {
+        qnnrt_error_set(err, QNNRT_E_STATE, "the states do not lie where the pipeline has a place"
+                        " for them");
+        return qnnrt_error_hint(err, QNNRT_E_STATE, "Plan with buffers and places of"
+                                " qnnrt_pipeline_info, and bind no state.");
+    }
+    if (memcmp(outputs[0], qnnrt_manifest__mark, QNNRT_MANIFEST__MARK) != 0)
+        qnnrt_manifest__first(s, (unsigned char *)outputs[0]);
+    return QNNRT_OK;
+}
+
+/* The last step. Its inputs are the mark, the values, which it sets, and the next values. */
+static qnnrt_result qnnrt_manifest__next(void *user, const qnnrt_graph_info *step,
+                                         const void *const *inputs, void *const *outputs,
+                                         qnnrt_error *err)
+{
+    const qnnrt_manifest__states *s = (const qnnrt_manifest__states *)user;
+    size_t i;
+    (void)step; (void)outputs; (void)err;
+    for (i = 1; i <= s->count; ++i)
+        memcpy((void *)(uintptr_t)inputs[i], inputs[s->count + i],
+               (size_t)s->list[i - 1].tensor->bytes);
+    return QNNRT_OK;
+}
+
+/* Find a tensor of a step whose model is set, or return NULL. */
+static const qnnrt_tensor_info *qnnrt_manifest__tensor_of(const qnnrt_pipeline_desc *p,
+                                                          const qnnrt_manifest_end *end, int output)
+{
+    const qnnrt_step_desc *step = end->step < p->step_count ? &p->steps[end->step] : NULL;
+    const qnnrt_tensor_info *list = NULL;
+    size_t count = 0, i = 0;
+    if (step != NULL && step->host != NULL) {
+        list = output ? step->host->outputs : step->host->inputs;
+        count = output ? step->host->output_count : step->host->input_count;
+    } else if (step != NULL) {
+        const qnnrt_context_info *context = &qnnrt_get_info(step->model)->contexts[step->context];
+        while (i < context->graph_count && strcmp(context->graphs[i].name, step->graph) != 0) ++i;
+        if (i < context->graph_count) {
+            const qnnrt_graph_info *graph = &context->graphs[i];
+            list = output ? graph->outputs : graph->inputs;
+            count = output ? graph->output_count : graph->input_count;
+        }
+    }
+    for (i = 0; i < count && strcmp(list[i].name, end->tensor) != 0;) ++i;
+    return i < count ? &list[i] : NULL;
+}
+
+/* Check that a tensor of a state is like its next value. */
+static qnnrt_result qnnrt_manifest__like(qnnrt_manifest__work *w, const qnnrt_manifest_state *state,
+                                         const qnnrt_tensor_info *to, const char *what,
+                                         const char *name, size_t step)
+{
+    const qnnrt_tensor_info *from = state->tensor;
+    char facts[2][256];
+    if (from->dtype == to->dtype && from->rank == to->rank &&
+        (from->rank == 0 || memcmp(from->dims, to->dims, from->rank * sizeof *to->dims) == 0))
+        return QNNRT_OK;
+    qnnrt_error_set(w->err, QNNRT_E_MISMATCH, "state \"%.160s\": its next value \"%.160s\" of step"
+                    " %lu is %s, but its %s \"%.160s\"", state->name, state->from.tensor,
+                    (unsigned long)state->from.step,
+                    qnnrt_tensor_text(from, facts[0], sizeof facts[0]), what, name);
+    if (step != SIZE_MAX) qnnrt_error_add(w->err, " of step %lu", (unsigned long)step);
+    qnnrt_error_add(w->err, " is %s", qnnrt_tensor_text(to, facts[1], sizeof facts[1]));
+    return QNNRT_E_MISMATCH;
+}
+
+/* Complete a state: find its tensors and its first value. tensor: receives what it is. */
+static qnnrt_result qnnrt_manifest__complete(qnnrt_manifest__work *w, const qnnrt_pipeline_desc *p,
+                                             qnnrt_manifest_state *state, qnnrt_tensor_info *tensor)
+{
+    const qnnrt_tensor_info *found = qnnrt_manifest__tensor_of(p, &state->from, 1);
+    const qnnrt_manifest_end *missing = found == NULL ? &state->from : NULL;
+    const qnnrt_manifest_constant *constant = NULL;
+    qnnrt_result result = QNNRT_OK;
+    char facts[256];
+    size_t i;
+    if (found != NULL) {
+        *tensor = *found;
+        tensor->name = state->name;
+        tensor->dynamic_dims = NULL;
+        tensor->optional = 0;
+        state->tensor = tensor;
+        if (qnnrt_manifest__stored(tensor->dtype) == NULL || !qnnrt_manifest__size(tensor) ||
+            strcmp(state->name, "__metadata__") == 0)
+            return qnnrt_error_set(w->err, QNNRT_E_UNSUPPORTED, "a .safetensors file cannot have"
+                                   " state \"%.200s\" (%s)", state->name,
+                                   qnnrt_tensor_text(tensor, facts, sizeof facts));
+    }
+    for (i = 0; i < state->to_count && missing == NULL && result == QNNRT_OK; ++i) {
+        const qnnrt_manifest_end *to = &state->to[i];
+        found = qnnrt_manifest__tensor_of(p, to, 0);
+        if (found == NULL) missing = to;
+        else result = qnnrt_manifest__like(w, state, found, "input", to->tensor, to->step);
+    }
+    if (missing != NULL)
+        return qnnrt_error_set(w->err, QNNRT_E_NOT_FOUND, "state \"%.200s\": step %lu has no %s"
+                               " \"%.200s\"", state->name, (unsigned long)missing->step,
+                               missing == &state->from ? "output" : "input", missing->tensor);
+    if (result != QNNRT_OK || state->constant == NULL) return result;
+    result = qnnrt_manifest__find_constant(w, (const char *)state->constant, &constant);
+    if (result != QNNRT_OK)
+        return qnnrt_error_about(w->err, result, "state \"%.160s\": ", state->name);
+    state->constant = constant->data;
+    return qnnrt_manifest__like(w, state, &constant->tensor, "constant", constant->tensor.name,
+                                SIZE_MAX);
+}
+
+/* Describe mark, values and next values, and where the buffer has them. */
+static qnnrt_result qnnrt_manifest__lay(qnnrt_manifest__work *w, const qnnrt_pipeline_desc *p,
+                                        qnnrt_manifest__states *s)
+{
+    static const uint32_t mark_dims[1] = { QNNRT_MANIFEST__MARK };
+    static const char *const kinds[2] = { "state", "next" };
+    qnnrt_result result = QNNRT_OK;
+    size_t i, k;
+    s->tensors[0].name = qnnrt_manifest__mark_name;
+    s->tensors[0].dtype = QNNRT_DTYPE_U8;
+    s->tensors[0].rank = 1;
+    s->tensors[0].dims = mark_dims;
+    s->bytes = QNNRT_MANIFEST__ALIGN;
+    for (i = 0; i < s->count && result == QNNRT_OK; ++i) {
+        qnnrt_manifest_state *state = &s->list[i];
+        qnnrt_tensor_info *what = (qnnrt_tensor_info *)qnnrt_arena_get(&w->to->arena, 1,
+                                                                       sizeof *what);
+        if (what == NULL) return qnnrt_manifest__no_memory(w);
+        result = qnnrt_manifest__complete(w, p, state, what);
+        if (result != QNNRT_OK) return result;
+        s->offsets[i + 1] = s->bytes += QNNRT_MANIFEST__HOLE;
+        s->bytes += (what->bytes + QNNRT_MANIFEST__ALIGN - 1) / QNNRT_MANIFEST__ALIGN *
+                    QNNRT_MANIFEST__ALIGN;
+        if (s->bytes > SIZE_MAX / 4)
+            return qnnrt_error_set(w->err, QNNRT_E_LIMIT, "the states exceed the address space");
+        for (k = 0; k < 2; ++k) {
+            const size_t room = strlen(state->name) + 8;
+            char *name = (char *)qnnrt_arena_get(&w->to->arena, room, 1);
+            if (name == NULL) return qnnrt_manifest__no_memory(w);
+            snprintf(name, room, "%s:%s", kinds[k], state->name);
+            s->tensors[1 + k * s->count + i] = *what;
+            s->tensors[1 + k * s->count + i].name = name;
+        }
+    }
+    return result;
+}
+
+/* Describe the two host steps. */
+static void qnnrt_manifest__two_steps(qnnrt_manifest__states *s)
+{
+    s->first.name = "states begin";
+    s->first.outputs = s->tensors;
+    s->first.output_count = s->count + 1;
+    s->first.exec = qnnrt_manifest__begin;
+    s->last.name = "states keep";
+    s->last.inputs = s->tensors;
+    s->last.input_count = 2 * s->count + 1;
+    s->last.exec = qnnrt_manifest__next;
+    s->first.user = s->last.user = s;
+}
+
+/* Number the steps of a pipeline after the first one, and add the edges and places of its states.
+   Arrays have room for them. */
+static void qnnrt_manifest__wire(const qnnrt_manifest__states *s, qnnrt_pipeline_desc *p,
+                                 qnnrt_step_desc *steps, qnnrt_edge_desc *edges,
+                                 qnnrt_use_desc *uses)
+{
+    const size_t last = p->step_count + 1;
+    qnnrt_edge_desc *edge = edges + p->edge_count;
+    size_t i, k;
+    steps[0].host = &s->first;
+    memcpy(steps + 1, p->steps, p->step_count * sizeof *steps);
+    steps[last].host = &s->last;
+    for (i = 0; i < p->edge_count; ++i) {
+        edges[i] = p->edges[i];
+        ++edges[i].from_step;
+        ++edges[i].to_step;
+    }
+    for (i = 0; i < p->use_count; ++i) {
+        uses[i] = p->uses[i];
+        ++uses[i].step;
+    }
+    for (i = 0; i <= s->count; ++i, ++edge) {       /* mark and values, to the last step */
+        edge->from = edge->to = s->tensors[i].name;
+        edge->to_step = last;
+        uses[p->use_count].tensor = s->tensors[i].name;
+        uses[p->use_count].output = uses[p->use_count].in_buffer = 1;
+        uses[p->use_count].buffer = p->buffer_count;
+        uses[p->use_count++].offset = s->offsets[i];
+    }
+    for (i = 0; i < s->count; ++i) {
+        const qnnrt_manifest_state *state = &s->list[i];
+        edge->from_step = state->from.step + 1;
+        edge->from = state->from.tensor;
+        edge->to_step = last;
+        edge++->to = s->tensors[1 + s->count + i].name;
+        for (k = 0; k < state->to_count; ++k, ++edge) {
+            edge->from = s->tensors[1 + i].name;
+            edge->to_step = state->to[k].step + 1;
+            edge->to = state->to[k].tensor;
+        }
+    }
+    p->steps = steps;
+    p->step_count += 2;
+    p->edges = edges;
+    p->edge_count = (size_t)(edge - edges);
+    p->uses = uses;
+}
+
+/* Add the steps, edges and places of the states of a pipeline to its description, which describe()
+   has completed. *out receives the states, NULL without any. */
+static qnnrt_result qnnrt_manifest__keep(qnnrt_manifest__work *w, qnnrt_manifest_pipeline *from,
+                                         qnnrt_manifest__states **out)
+{
+    qnnrt_arena *arena = &w->to->arena;
+    qnnrt_pipeline_desc *p = &from->desc;
+    const size_t count = from->state_count;
+    size_t edges = p->edge_count + 2 * count + 1, i;
+    qnnrt_manifest__states *s;
+    qnnrt_conversion *conversions;
+    qnnrt_buffer_desc *buffers;
+    qnnrt_step_desc *steps;
+    qnnrt_edge_desc *wired;
+    qnnrt_use_desc *uses;
+    qnnrt_result result;
+    *out = NULL;
+    if (count == 0) return QNNRT_OK;
+    for (i = 0; i < count; ++i) edges += from->states[i].to_count;
+    s = (qnnrt_manifest__states *)qnnrt_arena_get(arena, 1, sizeof *s);
+    conversions = (qnnrt_conversion *)qnnrt_arena_get(arena, edges, sizeof *conversions);
+    buffers = (qnnrt_buffer_desc *)qnnrt_arena_get(arena, p->buffer_count + 1, sizeof *buffers);
+    steps = (qnnrt_step_desc *)qnnrt_arena_get(arena, p->step_count + 2, sizeof *steps);
+    wired = (qnnrt_edge_desc *)qnnrt_arena_get(arena, edges, sizeof *wired);
+    uses = (qnnrt_use_desc *)qnnrt_arena_get(arena, p->use_count + count + 1, sizeof *uses);
+    if (s == NULL) return qnnrt_manifest__no_memory(w);
+    s->tensors = (qnnrt_tensor_info *)qnnrt_arena_get(arena, 2 * count + 1, sizeof *s->tensors);
+    s->offsets = (uint64_t *)qnnrt_arena_get(arena, count + 1, sizeof *s->offsets);
+    s->slots = (const qnnrt_slot **)qnnrt_arena_get(arena, count + 1, sizeof *s->slots);
+    if (arena->failed != QNNRT_OK) return qnnrt_manifest__no_memory(w);
+    s->list = (qnnrt_manifest_state *)(uintptr_t)from->states;      /* ours to complete */
+    s->count = count;
+    result = qnnrt_manifest__lay(w, p, s);
+    if (result != QNNRT_OK) return result;
+    qnnrt_manifest__two_steps(s);
+    if (from->conversions != NULL && p->edge_count > 0)
+        memcpy(conversions, from->conversions, p->edge_count * sizeof *conversions);
+    if (p->buffer_count > 0) memcpy(buffers, p->buffers, p->buffer_count * sizeof *buffers);
+    buffers[p->buffer_count].name = qnnrt_manifest__mark_name;
+    buffers[p->buffer_count].bytes = s->bytes;
+    buffers[p->buffer_count].align = QNNRT_MANIFEST__ALIGN;
+    qnnrt_manifest__wire(s, p, steps, wired, uses);
+    p->buffers = buffers;
+    p->buffer_count += 1;
+    from->conversions = conversions;
+    *out = s;
+    return QNNRT_OK;
+}
+
+/* Find the slots of the states in their pipeline. */
+static void qnnrt_manifest__slots(qnnrt_manifest__states *s, const qnnrt_pipeline_info *p)
+{
+    size_t i, k;
+    for (i = 0; i < p->step_count; ++i) {
+        const qnnrt_graph_info *graph = p->steps[i].graph;
+        if (p->steps[i].host == NULL || p->steps[i].host->exec != qnnrt_manifest__begin) continue;
+        for (k = 0; k < p->slot_count; ++k)
+            if (p->slots[k].tensor >= graph->outputs &&
+                p->slots[k].tensor < graph->outputs + graph->output_count)
+                s->slots[p->slots[k].tensor - graph->outputs] = &p->slots[k];
+    }
+}
+
+/* =====================================================================================
    MAKE                                                                             >>make
    Makes the pipelines that the program describes, with their conversions, or that names join.
-   Needs: >>objects >>files     Knows nothing of: the text of the program, backends
+   Needs: >>objects >>files >>keep     Knows nothing of: the text of the program, backends
    ===================================================================================== */
 
 /* Stand for a function that is not given, in a program that cannot run. */
@@ -1878,11 +2363,6 @@ static qnnrt_result qnnrt_manifest__function(const qnnrt_manifest__work *w, size
                             "Give the function of this name in desc.host_functions.");
 }
 
-static int qnnrt_manifest__compare_name(const void *name, const void *sorted)
-{
-    return strcmp((const char *)name, **(const char *const *const *)sorted);
-}
-
 /* Complete the description of a pipeline with models, functions and values. *lacks: receives 1 if a
    context of it did not load. */
 static qnnrt_result qnnrt_manifest__describe(qnnrt_manifest__work *w, const qnnrt_pipeline_desc *p,
@@ -1908,19 +2388,14 @@ static qnnrt_result qnnrt_manifest__describe(qnnrt_manifest__work *w, const qnnr
         steps[i].context = context->context;
     }
     for (i = 0; i < p->use_count && result == QNNRT_OK; ++i) {
-        const char *name = (const char *)uses[i].constant;
-        const qnnrt_manifest_constant *const *found = NULL;
-        if (name == NULL) continue;
-        if (w->program.constant_count > 0)
-            found = (const qnnrt_manifest_constant *const *)bsearch(
-                name, w->program.sorted, w->program.constant_count, sizeof *found,
-                qnnrt_manifest__compare_name);
-        if (found == NULL)
-            return qnnrt_error_set(w->err, QNNRT_E_FORMAT, "input \"%.160s\" of step %lu: the"
-                                   " program has no constant \"%.160s\"", uses[i].tensor,
-                                   (unsigned long)uses[i].step, name);
-        uses[i].constant = (*found)->data;
-        uses[i].constant_bytes = (size_t)(*found)->tensor.bytes;
+        const qnnrt_manifest_constant *found = NULL;
+        if (uses[i].constant == NULL) continue;
+        result = qnnrt_manifest__find_constant(w, (const char *)uses[i].constant, &found);
+        if (result != QNNRT_OK)
+            return qnnrt_error_about(w->err, result, "input \"%.160s\" of step %lu: ",
+                                     uses[i].tensor, (unsigned long)uses[i].step);
+        uses[i].constant = found->data;
+        uses[i].constant_bytes = (size_t)found->tensor.bytes;
     }
     return result;
 }
@@ -1950,12 +2425,12 @@ static qnnrt_result qnnrt_manifest__fits(qnnrt_manifest__work *w, const qnnrt_pi
     return QNNRT_OK;
 }
 
-/* Make a pipeline of the program. */
-static qnnrt_result qnnrt_manifest__make_one(qnnrt_manifest__work *w,
-                                             const qnnrt_manifest_pipeline *from)
+/* Make a pipeline of the program, whose description is completed. */
+static qnnrt_result qnnrt_manifest__make_one(qnnrt_manifest__work *w, qnnrt_manifest_pipeline *from)
 {
     qnnrt_manifest *to = w->to;
     const size_t at = to->info.pipeline_count;
+    qnnrt_manifest__states *states = NULL;
     int lacks = 0;
     qnnrt_result result = qnnrt_manifest__describe(w, &from->desc, &lacks);
     if (lacks) {
@@ -1963,6 +2438,7 @@ static qnnrt_result qnnrt_manifest__make_one(qnnrt_manifest__work *w,
                   "pipeline \"%.200s\" is left out: a file of it did not load", from->desc.name);
         return qnnrt_error_clear(w->err);
     }
+    if (result == QNNRT_OK) result = qnnrt_manifest__keep(w, from, &states);
     if (result == QNNRT_OK)
         result = qnnrt_conversions_create(&from->desc, from->conversions, &to->arena.hooks,
                                           &to->conversions[at], w->err);
@@ -1972,6 +2448,7 @@ static qnnrt_result qnnrt_manifest__make_one(qnnrt_manifest__work *w,
     if (result == QNNRT_OK) {
         ++to->info.pipeline_count;
         result = qnnrt_manifest__fits(w, qnnrt_pipeline_get_info(to->made[at]));
+        if (states != NULL) qnnrt_manifest__slots(states, qnnrt_pipeline_get_info(to->made[at]));
     } else {
         qnnrt_conversions_free(to->conversions[at]);
     }
@@ -2072,6 +2549,294 @@ static qnnrt_result qnnrt_manifest__make(qnnrt_manifest__work *w)
     for (i = 0; i < w->program.pipeline_count && result == QNNRT_OK; ++i)
         result = qnnrt_manifest__make_one(w, &w->program.pipelines[i]);
     return result;
+}
+
+/* =====================================================================================
+   SAVED                                                                           >>saved
+   The states of a run: their values, and files of them.
+   Needs: >>keep, qnnrt_json.h     Knows nothing of: the text of the program, backends
+   ===================================================================================== */
+
+/* Return the states of a pipeline, NULL if it has none. */
+static const qnnrt_manifest__states *qnnrt_manifest__states_of(const qnnrt_pipeline *pipeline)
+{
+    const qnnrt_pipeline_info *p = qnnrt_pipeline_get_info(pipeline);
+    size_t i;
+    for (i = 0; p != NULL && i < p->step_count; ++i)
+        if (p->steps[i].host != NULL && p->steps[i].host->exec == qnnrt_manifest__begin)
+            return (const qnnrt_manifest__states *)p->steps[i].host->user;
+    return NULL;
+}
+
+QNNRT_MANIFEST_API const qnnrt_manifest_state *qnnrt_manifest_states(const qnnrt_pipeline *pipeline,
+                                                                     size_t *count)
+{
+    const qnnrt_manifest__states *s = qnnrt_manifest__states_of(pipeline);
+    if (count != NULL) *count = s != NULL ? s->count : 0;
+    return s != NULL ? s->list : NULL;
+}
+
+/* Return where the mark of a run is, and let the states have begun. NULL: they have no place. */
+static unsigned char *qnnrt_manifest__base(const qnnrt_manifest__states *s, qnnrt_run *run,
+                                           int again)
+{
+    unsigned char *base = (unsigned char *)qnnrt_data_slot(run, s->slots[0], NULL);
+    size_t i;
+    for (i = 1; i <= s->count && base != NULL; ++i) {
+        const void *at = qnnrt_data_slot(run, s->slots[i], NULL);
+        if (at == NULL || (uintptr_t)at - (uintptr_t)base != s->offsets[i]) base = NULL;
+    }
+    if (base != NULL && (again || memcmp(base, qnnrt_manifest__mark, QNNRT_MANIFEST__MARK) != 0))
+        qnnrt_manifest__first(s, base);
+    return base;
+}
+
+QNNRT_MANIFEST_API void *qnnrt_manifest_state_data(qnnrt_run *run, const char *name)
+{
+    const qnnrt_manifest__states *s = qnnrt_manifest__states_of(qnnrt_run_pipeline(run));
+    unsigned char *base = s != NULL ? qnnrt_manifest__base(s, run, 0) : NULL;
+    size_t i = 0;
+    if (base == NULL || (name == NULL && s->count > 1)) return NULL;
+    while (i < s->count && name != NULL && strcmp(s->list[i].name, name) != 0) ++i;
+    return i < s->count ? base + s->offsets[i + 1] : NULL;
+}
+
+/* Find the states of a run for a call. *base: receives where its mark is. */
+static qnnrt_result qnnrt_manifest__call(qnnrt_run *run, const char *call, int good,
+                                         const qnnrt_manifest__states **s, unsigned char **base,
+                                         qnnrt_error *err)
+{
+    qnnrt_error_clear(err);
+    if (run == NULL || !good)
+        return qnnrt_error_set(err, QNNRT_E_ARG, "%s: an argument is NULL", call);
+    *s = qnnrt_manifest__states_of(qnnrt_run_pipeline(run));
+    if (*s == NULL) {
+        qnnrt_error_set(err, QNNRT_E_NOT_FOUND, "pipeline \"%.200s\" has no states",
+                        qnnrt_pipeline_get_info(qnnrt_run_pipeline(run))->name);
+        return QNNRT_E_NOT_FOUND;
+    }
+    *base = qnnrt_manifest__base(*s, run, 0);
+    return *base != NULL ? QNNRT_OK
+               : qnnrt_error_set(err, QNNRT_E_STATE, "%s: the states do not lie where the pipeline"
+                                 " has a place for them", call);
+}
+
+QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_reset(qnnrt_run *run, qnnrt_error *err)
+{
+    const qnnrt_manifest__states *s;
+    unsigned char *base;
+    const qnnrt_result result = qnnrt_manifest__call(run, "qnnrt_manifest_reset", 1, &s, &base,
+                                                     err);
+    if (result == QNNRT_E_NOT_FOUND) return qnnrt_error_clear(err);
+    if (result == QNNRT_OK) qnnrt_manifest__first(s, base);
+    return result;
+}
+
+/* ---- files ---- */
+
+/* What receives the file, or only counts its bytes. */
+typedef struct qnnrt_manifest__sink {
+    int    (*write)(void *user, const char *data, size_t bytes);
+    void    *user;
+    uint64_t bytes;
+} qnnrt_manifest__sink;
+
+static int qnnrt_manifest__sunk(void *user, const char *data, size_t bytes)
+{
+    qnnrt_manifest__sink *sink = (qnnrt_manifest__sink *)user;
+    sink->bytes += bytes;
+    return sink->write == NULL || sink->write(sink->user, data, bytes);
+}
+
+/* Write the header of the file. */
+static int qnnrt_manifest__header(const qnnrt_manifest__states *s, qnnrt_manifest__sink *sink)
+{
+    qnnrt_json_writer json;
+    uint64_t at = 0;
+    size_t i;
+    uint32_t k;
+    qnnrt_json_write_begin(&json, qnnrt_manifest__sunk, sink, 0);
+    qnnrt_json_write_object(&json, 1);
+    qnnrt_json_write_key(&json, "__metadata__");
+    qnnrt_json_write_object(&json, 1);
+    qnnrt_json_write_key(&json, "format");
+    qnnrt_json_write_string(&json, "qnnrt.states");
+    qnnrt_json_write_close(&json);
+    for (i = 0; i < s->count; ++i) {
+        const qnnrt_tensor_info *tensor = s->list[i].tensor;
+        qnnrt_json_write_key(&json, s->list[i].name);
+        qnnrt_json_write_object(&json, 1);
+        qnnrt_json_write_key(&json, "dtype");
+        qnnrt_json_write_string(&json, qnnrt_manifest__stored(tensor->dtype));
+        qnnrt_json_write_key(&json, "shape");
+        qnnrt_json_write_array(&json, 1);
+        for (k = 0; k < tensor->rank; ++k) qnnrt_json_write_u64(&json, tensor->dims[k]);
+        qnnrt_json_write_close(&json);
+        qnnrt_json_write_key(&json, "data_offsets");
+        qnnrt_json_write_array(&json, 1);
+        qnnrt_json_write_u64(&json, at);
+        qnnrt_json_write_u64(&json, at += tensor->bytes);
+        qnnrt_json_write_close(&json);
+        qnnrt_json_write_close(&json);
+    }
+    qnnrt_json_write_close(&json);
+    return qnnrt_json_write_end(&json);
+}
+
+QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_save(qnnrt_run *run,
+                                                    int (*write)(void *user, const char *data,
+                                                                 size_t bytes),
+                                                    void *user, qnnrt_error *err)
+{
+    const qnnrt_manifest__states *s;
+    qnnrt_manifest__sink sink;
+    unsigned char *base;
+    char length[8];
+    uint64_t pad, i;
+    int good;
+    qnnrt_result result = qnnrt_manifest__call(run, "qnnrt_manifest_save", write != NULL, &s, &base,
+                                               err);
+    if (result != QNNRT_OK) return result;
+    memset(&sink, 0, sizeof sink);
+    good = qnnrt_manifest__header(s, &sink);
+    pad = (8 - sink.bytes % 8) % 8;
+    for (i = 0; i < 8; ++i) length[i] = (char)((sink.bytes + pad) >> (8 * i) & 255);
+    sink.write = write;
+    sink.user = user;
+    good = good && write(user, length, 8) && qnnrt_manifest__header(s, &sink) &&
+           (pad == 0 || write(user, "       ", (size_t)pad));
+    for (i = 0; i < s->count && good; ++i)
+        good = write(user, (const char *)base + s->offsets[i + 1],
+                     (size_t)s->list[i].tensor->bytes);
+    return good ? QNNRT_OK
+                : qnnrt_error_set(err, QNNRT_E_IO, "cannot write the states: `write` did not"
+                                  " accept them");
+}
+
+/* A file of states that is read. */
+typedef struct qnnrt_manifest__file {
+    const unsigned char *data;          /* behind the header */
+    uint64_t             bytes;         /* of data */
+    const char          *header;
+    size_t               length;        /* of header */
+    qnnrt_json_reader    next;          /* behind the tensor that was found last */
+} qnnrt_manifest__file;
+
+/* Begin to read the tensors of a header. */
+static void qnnrt_manifest__open_header(const qnnrt_manifest__file *file, qnnrt_json_reader *r)
+{
+    qnnrt_json_begin(r, file->header, file->length, NULL);
+    qnnrt_json_value(r);
+}
+
+/* Find a tensor of the file: next to the last one, or anywhere. Return 0 if there is none. */
+static int qnnrt_manifest__find(qnnrt_manifest__file *file, const char *name)
+{
+    int pass;
+    for (pass = 0; pass < 2; ++pass) {
+        if (pass > 0) qnnrt_manifest__open_header(file, &file->next);
+        for (; qnnrt_json_more(&file->next); qnnrt_json_skip(&file->next))
+            if (qnnrt_json_is(&file->next.key, name)) return 1;
+    }
+    return 0;
+}
+
+/* Read "dtype", "shape" and "data_offsets" of the tensor that was found, and compare them with a
+   state. Return where its value is; NULL: they do not fit. */
+static const unsigned char *qnnrt_manifest__fitting(qnnrt_manifest__file *file,
+                                                    const qnnrt_tensor_info *tensor)
+{
+    qnnrt_json_reader *r = &file->next;
+    uint64_t number = 0, ends[2] = { 0, 0 };
+    uint32_t fits = 0, count;
+    if (qnnrt_json_value(r) != QNNRT_JSON_OBJECT) return NULL;
+    while (qnnrt_json_more(r)) {
+        if (qnnrt_json_is(&r->key, "dtype")) {
+            fits |= qnnrt_json_value(r) == QNNRT_JSON_STRING &&
+                    qnnrt_json_is(&r->value, qnnrt_manifest__stored(tensor->dtype));
+        } else if (qnnrt_json_is(&r->key, "shape") || qnnrt_json_is(&r->key, "data_offsets")) {
+            const int shape = qnnrt_json_is(&r->key, "shape");
+            const uint32_t most = shape ? tensor->rank : 2;
+            uint32_t same = 0;
+            if (qnnrt_json_value(r) != QNNRT_JSON_ARRAY) return NULL;
+            for (count = 0; qnnrt_json_more(r); ++count) {
+                if (!qnnrt_json_value_u64(r, &number) || count >= most) return NULL;
+                if (!shape) ends[count] = number;
+                same += shape && number == tensor->dims[count];
+            }
+            if (count == most && (!shape || same == most)) fits |= shape ? 2 : 4;
+        } else {
+            qnnrt_json_skip(r);
+        }
+    }
+    return fits == 7 && ends[1] <= file->bytes && ends[0] <= ends[1] &&
+           ends[1] - ends[0] == tensor->bytes ? file->data + ends[0] : NULL;
+}
+
+/* Check that the header is JSON, and has no tensor that is not a state. */
+static qnnrt_result qnnrt_manifest__known(const qnnrt_manifest__states *s,
+                                          const qnnrt_manifest__file *file, qnnrt_error *err)
+{
+    qnnrt_json_reader r;
+    size_t i, at = 0, count = 0;
+    qnnrt_json_begin(&r, file->header, file->length, NULL);
+    if (qnnrt_json_value(&r) == QNNRT_JSON_OBJECT)
+        for (; qnnrt_json_more(&r); qnnrt_json_skip(&r)) {
+            if (qnnrt_json_is(&r.key, "__metadata__")) continue;
+            for (i = 0; i < s->count && !qnnrt_json_is(&r.key, s->list[at].name); ++i)
+                at = at + 1 < s->count ? at + 1 : 0;
+            if (i == s->count || ++count > s->count)
+                return qnnrt_error_set(err, QNNRT_E_MISMATCH, "the file has a tensor \"%.*s\","
+                                       " which %s", r.key.bytes < 200 ? (int)r.key.bytes : 200,
+                                       r.key.text, i == s->count ? "is not a state of the pipeline"
+                                                                 : "it has twice");
+        }
+    return r.type == QNNRT_JSON_NONE || !qnnrt_json_end(&r)
+               ? qnnrt_error_set(err, QNNRT_E_FORMAT, "not a file of states: its header is not"
+                                 " JSON: %s", r.error != NULL ? r.error : "it is not an object")
+               : QNNRT_OK;
+}
+
+QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_restore(qnnrt_run *run, const void *data,
+                                                       size_t bytes, qnnrt_error *err)
+{
+    const qnnrt_manifest__states *s;
+    const unsigned char *from = (const unsigned char *)data;
+    qnnrt_manifest__file file;
+    unsigned char *base;
+    uint64_t length = 0;
+    char facts[256];
+    size_t i;
+    int copy;
+    qnnrt_result result = qnnrt_manifest__call(run, "qnnrt_manifest_restore", data != NULL, &s,
+                                               &base, err);
+    if (result != QNNRT_OK) return result;
+    for (i = 0; i < 8 && bytes >= 8; ++i) length |= (uint64_t)from[i] << (8 * i);
+    if (bytes < 8 || length > bytes - 8)
+        return qnnrt_error_set(err, QNNRT_E_FORMAT, "not a file of states: it has %lu bytes, and a"
+                               " header of %llu", (unsigned long)bytes, (unsigned long long)length);
+    file.header = (const char *)from + 8;
+    file.length = (size_t)length;
+    file.data = from + 8 + length;
+    file.bytes = bytes - 8 - length;
+    result = qnnrt_manifest__known(s, &file, err);
+    if (result != QNNRT_OK) return result;
+    for (copy = 0; copy < 2; ++copy) {
+        qnnrt_manifest__open_header(&file, &file.next);
+        for (i = 0; i < s->count; ++i) {
+            const qnnrt_tensor_info *tensor = s->list[i].tensor;
+            const int found = qnnrt_manifest__find(&file, tensor->name);
+            const unsigned char *value = found ? qnnrt_manifest__fitting(&file, tensor) : NULL;
+            if (value == NULL)
+                return qnnrt_error_set(err, QNNRT_E_MISMATCH, "state \"%.200s\" is %s, but the file"
+                                       " %s", tensor->name,
+                                       qnnrt_tensor_text(tensor, facts, sizeof facts),
+                                       found ? "has another type, shape or size for it"
+                                             : "does not have it");
+            if (copy) memcpy(base + s->offsets[i + 1], value, (size_t)tensor->bytes);
+        }
+    }
+    return QNNRT_OK;
 }
 
 /* =====================================================================================

@@ -59,9 +59,13 @@
        memory and in the types of the graph: such a backend reads and writes them directly.
 
    Costs
-       cost = sum of work / speed over nodes
+       cost = sum of work / speed + bytes / bandwidth + per_node, over nodes
             + per_byte * bytes and per_crossing, for each transfer
             + per_step, for each step
+       speed, bandwidth, per_node and per_step are those of the backend. The work of a node counts
+       `prefer` times where its backend is not the first one that can compute it: what costs little
+       stays with the preferred backend, and a node that is pinned elsewhere takes only few of its
+       neighbours along.
        The unit is the caller's; the defaults take nanoseconds. info->before is the plan that takes
        the fastest backend for each node and runs of consecutive nodes; info->after is the result.
 
@@ -127,11 +131,15 @@ typedef struct qnnrt_partition_node {
     int32_t        writes;           /* -1, or the value that it overwrites in place */
     int32_t        pin;              /* -1, or the backend that it must run on */
     double         work;             /* its cost on a backend of speed 1 */
+    double         bytes;            /* that it reads and writes, weights included (default 0) */
 } qnnrt_partition_node;
 
 typedef struct qnnrt_partition_backend {
     const char *name;                /* may be NULL */
     double      speed;               /* (default 0: 1) */
+    double      bandwidth;           /* bytes in a unit of cost (default 0: bytes cost nothing) */
+    double      per_node;            /* cost of each node besides (default 0) */
+    double      per_step;            /* (default 0: that of the costs; negative: 0) */
     int         is_host;             /* 1: the host itself, the last resort; at most one. It is
                                         asked like any other */
     int         is_host_memory;      /* 1: reads and writes host memory; of the host always */
@@ -164,6 +172,7 @@ typedef struct qnnrt_partition_costs {
     double per_byte;                 /* (default 0: 0.1) */
     double per_crossing;             /* for each transfer (default 0: 2,000) */
     double per_step;                 /* for each step (default 0: 50,000) */
+    double prefer;                   /* (default 0, and less than 1: 1) */
 } qnnrt_partition_costs;
 
 typedef struct qnnrt_partition_desc {
@@ -240,7 +249,8 @@ typedef struct qnnrt_partition_placement {
 typedef struct qnnrt_partition_totals {
     size_t   steps, crossings;       /* crossings: transfers */
     uint64_t bytes;                  /* of all transfers */
-    double   work, cost;             /* work: that of all nodes, each divided by its speed */
+    double   work, cost;             /* work: what all nodes cost where they are */
+    double   time;                   /* the cost without `prefer` */
 } qnnrt_partition_totals;
 
 typedef struct qnnrt_partition_finding {
@@ -264,6 +274,8 @@ typedef struct qnnrt_partition_info {
     const char *const               *refusals;   /* [node * backend_count + backend]: why a backend
                                                     cannot; NULL where it can */
     qnnrt_partition_totals           before, after;
+    const qnnrt_partition_totals    *preferring; /* [backend_count of the description]: the plan
+                                                    that takes this backend wherever it can */
     const qnnrt_partition_finding   *findings;
     size_t                           finding_count;
     size_t                           asked;      /* calls of supports() */
@@ -381,7 +393,8 @@ struct qnnrt_partition {
     const qnnrt_partition_desc *desc;
     int32_t   nodes, values, states, backends;   /* counts */
     int32_t   host;                  /* the backend that is the host, or -1 */
-    double    per_byte, per_crossing, per_step;
+    double    per_byte, per_crossing, prefer;
+    double    per_step[QNNRT_PARTITION_BACKENDS], most_per_step;
     uint8_t   places[2][QNNRT_PARTITION_BACKENDS];   /* [shared][backend]; 0: host memory */
     /* >>input */
     int32_t  *producer, *root;       /* [values] */
@@ -409,7 +422,7 @@ struct qnnrt_partition {
     int32_t   clusters;
     int32_t  *cluster;               /* [nodes] */
     uint32_t *cluster_mask;
-    double   *cluster_work;
+    double   *cluster_work, *cluster_bytes;
     qnnrt_partition__lists    inside;    /* by cluster: nodes */
     qnnrt_partition__passage *passages;
     size_t                    passage_count, passage_room;
@@ -551,6 +564,8 @@ static void qnnrt_partition__input_nodes(qnnrt_partition *p)
             qnnrt_partition__bad_node(p, n, -1, "is pinned to a backend that is not there");
         if (!(node->work >= 0 && node->work < 1e300))
             qnnrt_partition__bad_node(p, n, -1, "its work is not from 0 to 1e300");
+        if (!(node->bytes >= 0 && node->bytes < 1e300))
+            qnnrt_partition__bad_node(p, n, -1, "its bytes are not from 0 to 1e300");
     }
     for (n = 0; n < p->values; ++n)
         if (p->producer[n] == -2) p->producer[n] = -1;
@@ -651,6 +666,14 @@ static void qnnrt_partition__input_places(qnnrt_partition *p)
             qnnrt_partition__find(p, QNNRT_E_ARG, -1, -1, -1, b, qnnrt_partition__say(p,
                 "backend \"%s\": its speed is not a positive number",
                 qnnrt_partition__backend_name(p->desc, b)), "");
+        if (!(list[b].bandwidth >= 0 && list[b].bandwidth < 1e300 && list[b].per_node >= 0 &&
+              list[b].per_node < 1e300 && list[b].per_step < 1e300))
+            qnnrt_partition__find(p, QNNRT_E_ARG, -1, -1, -1, b, qnnrt_partition__say(p,
+                "backend \"%s\": its bandwidth, per_node or per_step is not a positive number",
+                qnnrt_partition__backend_name(p->desc, b)), "");
+        p->per_step[b] = qnnrt_partition__cost_of(list[b].per_step, list[b].per_step < 0 ? 0 :
+            qnnrt_partition__cost_of(p->desc->costs.per_step, 50000));
+        if (p->per_step[b] > p->most_per_step) p->most_per_step = p->per_step[b];
         if (list[b].is_host && p->host >= 0)
             qnnrt_partition__find(p, QNNRT_E_ARG, -1, -1, -1, b, qnnrt_partition__say(p,
                 "backend \"%s\": there is another host, \"%s\"",
@@ -678,7 +701,7 @@ static int qnnrt_partition__input(qnnrt_partition *p)
     p->backends = (int32_t)desc->backend_count;
     p->per_byte = qnnrt_partition__cost_of(desc->costs.per_byte, 0.1);
     p->per_crossing = qnnrt_partition__cost_of(desc->costs.per_crossing, 2000);
-    p->per_step = qnnrt_partition__cost_of(desc->costs.per_step, 50000);
+    p->prefer = desc->costs.prefer > 1 ? desc->costs.prefer : 1;
     p->producer = qnnrt_partition__numbers(&p->work, v, -1);
     p->root = qnnrt_partition__numbers(&p->work, v, -1);
     p->state_of = qnnrt_partition__numbers(&p->work, v, -1);
@@ -1162,6 +1185,7 @@ static int qnnrt_partition__border_clusters(qnnrt_partition *p)
     p->cluster = qnnrt_partition__numbers(&p->work, (uint64_t)p->nodes, -1);
     p->cluster_mask = QNNRT_PARTITION__NEW(&p->work, uint32_t, p->nodes);
     p->cluster_work = QNNRT_PARTITION__NEW(&p->work, double, p->nodes);
+    p->cluster_bytes = QNNRT_PARTITION__NEW(&p->work, double, p->nodes);
     if (p->work.failed) return 0;
     for (n = 0; n < p->nodes; ++n) {
         const int32_t leader = qnnrt_partition__leader(p, n);
@@ -1171,6 +1195,7 @@ static int qnnrt_partition__border_clusters(qnnrt_partition *p)
         }
         p->cluster[n] = p->cluster[leader];
         p->cluster_work[p->cluster[n]] += p->desc->nodes[n].work;
+        p->cluster_bytes[p->cluster[n]] += p->desc->nodes[n].bytes;
         qnnrt_partition__pair(p, &inside, p->cluster[n], n);
     }
     return !p->work.failed && qnnrt_partition__lists_of(p, &inside, p->clusters, &p->inside);
@@ -1269,8 +1294,18 @@ static double qnnrt_partition__passage_cost(const qnnrt_partition *p, int32_t in
 
 static double qnnrt_partition__work_on(const qnnrt_partition *p, int32_t cluster, int32_t backend)
 {
-    const double speed = p->desc->backends[backend].speed;
-    return p->cluster_work[cluster] / (speed > 0 ? speed : 1);
+    const qnnrt_partition_backend *b = &p->desc->backends[backend];
+    const int32_t nodes = p->inside.first[cluster + 1] - p->inside.first[cluster];
+    return p->cluster_work[cluster] / (b->speed > 0 ? b->speed : 1) + b->per_node * nodes +
+           (b->bandwidth > 0 ? p->cluster_bytes[cluster] / b->bandwidth : 0);
+}
+
+/* Return what that counts: more than it is, where another backend is preferred. */
+static double qnnrt_partition__counts(const qnnrt_partition *p, int32_t cluster, int32_t backend)
+{
+    const uint32_t before = ((uint32_t)1 << backend) - 1;
+    return qnnrt_partition__work_on(p, cluster, backend) *
+           ((p->cluster_mask[cluster] & before) != 0 ? p->prefer : 1);
 }
 
 /* Move a cluster to another backend. Return by how much work and borders become dearer. */
@@ -1294,8 +1329,8 @@ static double qnnrt_partition__recolor(qnnrt_partition *p, int32_t cluster, int3
         p->color[cluster] = from;
     }
     if (from >= 0)
-        cost += qnnrt_partition__work_on(p, cluster, backend) -
-                qnnrt_partition__work_on(p, cluster, from);
+        cost += qnnrt_partition__counts(p, cluster, backend) -
+                qnnrt_partition__counts(p, cluster, from);
     p->color[cluster] = backend;
     return cost;
 }
@@ -1551,16 +1586,22 @@ static void qnnrt_partition__move(qnnrt_partition *p)
 static qnnrt_partition_totals qnnrt_partition__totals(qnnrt_partition *p)
 {
     qnnrt_partition_totals totals;
-    int32_t c;
+    int32_t c, n;
     qnnrt_partition__move(p);
     totals.steps = (size_t)p->steps;
     totals.crossings = p->transfer_count;
     totals.bytes = p->moved;
     totals.work = 0;
-    for (c = 0; c < p->clusters; ++c)
+    totals.cost = p->per_byte * (double)p->moved + p->per_crossing * (double)p->transfer_count;
+    for (n = 0; n < p->nodes; ++n)
+        if (n == 0 || p->step_of[p->order[n]] != p->step_of[p->order[n - 1]])
+            totals.cost += p->per_step[qnnrt_partition__backend_of(p, p->order[n])];
+    totals.time = totals.cost;
+    for (c = 0; c < p->clusters; ++c) {
         totals.work += qnnrt_partition__work_on(p, c, p->color[c]);
-    totals.cost = totals.work + p->per_byte * (double)p->moved +
-                  p->per_crossing * (double)p->transfer_count + p->per_step * (double)p->steps;
+        totals.cost += qnnrt_partition__counts(p, c, p->color[c]);
+    }
+    totals.time += totals.work;
     return totals;
 }
 
@@ -1581,7 +1622,7 @@ static void qnnrt_partition__begin(qnnrt_partition *p, int32_t preferred)
         for (b = 0; b < p->backends; ++b) {
             if ((p->cluster_mask[c] >> b & 1) == 0) continue;
             if (best < 0 || b == preferred || (best != preferred &&
-                qnnrt_partition__work_on(p, c, b) < qnnrt_partition__work_on(p, c, best))) best = b;
+                qnnrt_partition__counts(p, c, b) < qnnrt_partition__counts(p, c, best))) best = b;
         }
         (void)qnnrt_partition__recolor(p, c, best);
     }
@@ -1735,7 +1776,7 @@ static int32_t qnnrt_partition__island_each(qnnrt_partition *p, qnnrt_partition_
             double cost;
             if ((mask >> b & 1) == 0 || p->color[p->cluster[nodes[0]]] == b) continue;
             cost = qnnrt_partition__island_move(p, best, nodes, size, b);
-            if (cost < saved * p->per_step) {
+            if (cost < saved * p->most_per_step) {
                 --*trials;
                 if (qnnrt_partition__try(p, best, 0, size)) { ++moved; continue; }
             }
@@ -1787,7 +1828,8 @@ static int qnnrt_partition__island(qnnrt_partition *p, qnnrt_partition__best *be
         if (!qnnrt_partition__islands(p, leader, number, &islands, &count)) return 0;
         moved = 0;
         for (saved = 0; saved <= 2; saved += 1)
-            moved += qnnrt_partition__island_all(p, best, &islands, count, saved * p->per_step);
+            moved += qnnrt_partition__island_all(p, best, &islands, count,
+                                                saved * p->most_per_step);
         moved += qnnrt_partition__island_each(p, best, &islands, count, trials);
         /* Sets of nodes alone, too: steps cost more than qnnrt_partition__improve() saw. */
         moved += qnnrt_partition__island_each(p, best, &p->inside, p->clusters, trials);
@@ -1812,6 +1854,8 @@ static int qnnrt_partition__choose(qnnrt_partition *p)
     const size_t size = (size_t)p->next.first[p->nodes] + (size_t)p->nodes + (size_t)p->values + 1;
     int32_t *leader = QNNRT_PARTITION__NEW(&p->work, int32_t, p->nodes);
     int32_t *number = QNNRT_PARTITION__NEW(&p->work, int32_t, p->nodes);
+    qnnrt_partition_totals *preferring = QNNRT_PARTITION__NEW(&p->keep, qnnrt_partition_totals,
+                                                              p->backends);
     qnnrt_partition__best best, start;
     uint64_t seen[STARTS + 1];
     int32_t b, k, trials, own;
@@ -1826,10 +1870,16 @@ static int qnnrt_partition__choose(qnnrt_partition *p)
     p->have_version = QNNRT_PARTITION__NEW(&p->work, uint32_t, p->values);
     p->version = QNNRT_PARTITION__NEW(&p->work, uint32_t, p->values);
     p->at_home = QNNRT_PARTITION__NEW(&p->work, uint8_t, p->values);
-    if (p->work.failed) return 0;
+    if (p->work.failed || preferring == NULL) return 0;
     qnnrt_partition__begin(p, -1);
     qnnrt_partition__schedule_runs(p);
     p->info.before = qnnrt_partition__totals(p);
+    p->info.preferring = preferring;
+    for (b = 0; b < p->backends; ++b) {
+        qnnrt_partition__begin(p, b);
+        qnnrt_partition__schedule(p);
+        preferring[b] = qnnrt_partition__totals(p);
+    }
     /* Bounded by work, so that large graphs take as long as they are large: one trial takes as long
        as the graph has nodes and edges. */
     trials = size < 2500 ? 1000 : (int32_t)(2500000 / size) + 1;
@@ -2216,7 +2266,9 @@ QNNRT_PARTITION_API qnnrt_result qnnrt_partition_create(const qnnrt_partition_de
 
 /* ---------------------------------------------------------------------------------------------
    HISTORY
-   0.5.0   API: no qnnrt_partition_check() and qnnrt_partition_rule_name(). The check that does not
-           know how a plan is made is tests/harness/partition_check.h; QNNRT_COMPILE_PLAN_CHECK of
-           qnnrt_compile.h names a function that checks each plan.
+   0.5.0   API: .bytes of nodes; .bandwidth, .per_node and .per_step of backends; .prefer of costs;
+           .time of totals; .preferring. No qnnrt_partition_check() and
+           qnnrt_partition_rule_name(). The check that does not know how a plan is made is
+           tests/harness/partition_check.h; QNNRT_COMPILE_PLAN_CHECK of qnnrt_compile.h names a
+           function that checks each plan.
    --------------------------------------------------------------------------------------------- */

@@ -113,10 +113,10 @@ minCompileSdk=31
 minCompileSdkExtension=0
 minAndroidGradlePluginVersion=7.0.0
 EOF
-# A module of headers alone: C code of the app includes them and has its own implementation.
+# A module of headers alone: C code of the app includes them and has its own implementation. Its library has pages of 16 KB.
 cp qnnrt.h qnnrt_json.h tools/qnnrt_*.h "$work/aar/prefab/modules/qnnrt/include/"
 printf '{ "schema_version": 2, "name": "qnnrt", "version": "%s", "dependencies": [] }\n' "$version" >"$work/aar/prefab/prefab.json"
-printf '{ "export_libraries": ["-ldl"], "library_name": null, "android": {} }\n' >"$work/aar/prefab/modules/qnnrt/module.json"
+printf '{ "export_libraries": ["-ldl", "-lm", "-Wl,-z,max-page-size=16384"], "library_name": null, "android": {} }\n' >"$work/aar/prefab/modules/qnnrt/module.json"
 
 name=$group/qnnrt-$version
 archive "$name.aar" "$work/aar"

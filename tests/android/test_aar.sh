@@ -125,6 +125,31 @@ printf '#define QNNRT_IMPLEMENTATION\n#include "qnnrt.h"\nint main(void) { retur
 # shellcheck disable=SC2086  # cc is several words
 check app_c "it does not compile" $cc -std=c99 -I"$tmp/aar/prefab/modules/qnnrt/include" -o "$tmp/app/app" "$tmp/app/app.c" -ldl -lm
 check app_c "it does not run" "$tmp/app/app"
+# The README's lines for CMake, with the file that Android's plugin for Gradle makes of the module.
+if command -v cmake >/dev/null 2>&1; then
+    mkdir "$tmp/app/find"
+    "$python" - "$tmp/aar/prefab" "$tmp/app/find" <<'EOF'
+import json, os, sys
+prefab, out = sys.argv[1:]
+package = json.load(open(os.path.join(prefab, "prefab.json")))["name"]
+with open(os.path.join(out, package + "-config.cmake"), "w") as config:
+    for module in os.listdir(os.path.join(prefab, "modules")):
+        folder = os.path.join(prefab, "modules", module)
+        assert not os.path.exists(os.path.join(folder, "libs"))
+        libraries = ";".join(json.load(open(os.path.join(folder, "module.json")))["export_libraries"])
+        target = "%s::%s" % (package, module)
+        config.write('add_library(%s INTERFACE IMPORTED)\nset_target_properties(%s PROPERTIES\n    INTERFACE_INCLUDE_DIRECTORIES "%s/include"\n'
+                     '    INTERFACE_LINK_LIBRARIES "%s")\n' % (target, target, folder, libraries))
+EOF
+    {
+        printf 'cmake_minimum_required(VERSION 3.18)\nproject(app LANGUAGES C)\nadd_library(app SHARED app.c)\n'
+        sed -n '/^    find_package(/,/^    target_link_libraries(/p' "$kit/README.md"
+    } >"$tmp/app/CMakeLists.txt"
+    step prefab_configures cmake -S "$tmp/app" -B "$tmp/app/cmake" -DCMAKE_BUILD_TYPE=Release -Dqnnrt_DIR="$tmp/app/find"
+    step prefab_builds cmake --build "$tmp/app/cmake"
+    mkdir -p "$tmp/app/lib/$abi" && cp "$tmp/app/cmake/libapp.so" "$tmp/app/lib/$abi/"
+    check prefab_pages "a library of the app's own has other pages" "$python" "$kit/store_check.py" "$tmp/app/lib"
+else skip prefab "cmake is not installed"; fi
 # Each native method is in a class that the rules for R8 keep.
 check rules "a class has native methods, and proguard.txt does not keep them" grep -q 'class qnnrt\.\*\* { native <methods>; }' "$tmp/aar/proguard.txt"
 

@@ -71,7 +71,21 @@ check host_json "no host.json" test -s "$out/host.json"
 mixed one_role 0 'verify    graph "torch_cnn"' $cnn --backends npu,cpu,host --backend_so "npu=$ref" --backend_so "cpu=$ref" \
     --pin softmax=cpu --speed npu=1 --verify 1
 says one_step out '12 nodes in 1 step,'
-says one_step_costs out 'costs     a step 50 us, a transfer 2 us and 0.001 us for a byte; operations in a us: npu 1 cpu 20000 host 500'
+says one_step_costs out 'costs     a transfer 2 us and 0.001 us for a byte; work counts 4 times where a preferred backend can do it'
+says one_step_npu out '  npu     1 operations and 10000 bytes in a us, 1 us for a node, 10 us for a step'
+says one_step_host out '  host    4000 operations and 1200 bytes in a us, 1 us for a node, 10 us for a step'
+says one_step_why out 'why       cpu computes 12 nodes (1 pinned to it, 11 by cost). The plan is estimated at '
+# A node that is pinned elsewhere takes along the four after it, whose step on the NPU would cost more, and not all.
+# shellcheck disable=SC2086
+mixed one_pin 0 'verify    graph "torch_cnn"' $cnn --backends npu,cpu --backend_so "npu=$ref" --backend_so "cpu=$ref" \
+    --pin relu_1=cpu --speed npu=1000000,40000,2,50 --verify 1
+says one_pin_why out 'why       npu computes 7 nodes (7 by cost), cpu computes 5 nodes (1 pinned to it, 4 by cost). '
+# shellcheck disable=SC2086
+mixed speed_twice 2 '--speed takes a role and one to four positive numbers, not "npu=1,,2"' $cnn --backends npu,host \
+    --backend_so "npu=$ref" --speed npu=1,,2
+# shellcheck disable=SC2086
+mixed speed_five 2 '--speed takes a role and one to four positive numbers, not "npu=1,2,3,4,5"' $cnn --backends npu,host \
+    --backend_so "npu=$ref" --speed npu=1,2,3,4,5
 
 # ---- a library that fails in finalize: a search finds the node ----
 # The whole context and the whole graph alone fail, 6 of 12 nodes compile, 9 and 7 fail: it is the seventh, add.
@@ -103,7 +117,7 @@ refs="--backends npu,cpu,host --backend_so npu=$ref --backend_so cpu=$ref"
 # shellcheck disable=SC2086
 mixed weight_only 0 'quantized 1 of 1 weights on npu: 1,024 bytes became 640, SNR 4' $llama $refs --fp16 --pin linear=host --pin linear_1=npu \
     --weight_bits 8 --verify 2 --report "$tmp/report"
-says weight_only_host out 'note      2 weights of host steps on host stay in floating point: the host computes with floats'
+says weight_only_host out 'note      1 weight of host steps on host stays in floating point: the host computes with floats'
 check weight_only_report "$(cat "$tmp/report")" grep -qE '^ +1024 +1024 +- +- +- q.weight \[16,16\] of host steps: the host computes' "$tmp/report"
 check weight_only_steps "$(cat "$tmp/report")" grep -qE '^  linear_1 .*linear.default .*step . +npu .*pinned to npu' "$tmp/report"
 # ---- --report: what each node became, and on which backend ----
@@ -264,7 +278,7 @@ wrong pin_alone 2 '--pin takes NODE=ROLE, not "relu"' --pin relu
 wrong pin_twice 1 'node "relu" is pinned to "cpu" and to "npu"' --pin relu=cpu --pin relu=npu
 wrong pin_fused 0 'pinned to cpu' --pin conv2d=cpu --pin relu=npu --explain_plan
 says pin_resolved out '  step 0   cpu    1 nodes, "batch_norm" to "batch_norm"'
-wrong speed_words 2 '--speed takes a role and a positive number, not "npu=fast"' --speed npu=fast
+wrong speed_words 2 '--speed takes a role and one to four positive numbers, not "npu=fast"' --speed npu=fast
 wrong speed_zero 2 'not "npu=0"' --speed npu=0
 wrong speed_nan 2 'not "npu=nan"' --speed npu=nan
 wrong speed_role 2 '--speed gpu=: no backend has this role' --speed gpu=1

@@ -36,7 +36,7 @@ block() {
     for node in $pins; do set -- "$@" --pin "$node=host"; done
     for node in $modules; do set -- "$@" --pin "$node=npu"; done
     run compile "$data/ir/torch_mobile.json" --weights "$tmp/mobile.safetensors" --backends npu,host \
-        --backend_so "npu=$library" --explain_plan --verify 2 --output_dir "$out" "$@"
+        --backend_so "npu=$library" --speed npu=20000,10000,1,60 --explain_plan --verify 2 --output_dir "$out" "$@"
     is "$label compiles" 0
     cp "$tmp/out" "$tmp/$label.plan"
     says "$label has four steps" out ' nodes in 4 steps, '

@@ -3,6 +3,7 @@
    Plans are run by a little machine with a memory for each backend, where transfers copy and stale
    copies keep their old content, and compared with one processor that runs the list in order. */
 #include "qnnrt_partition.h"
+#include <math.h>
 #include "counted.h"
 #include "partition_check.h"
 #include "test.h"
@@ -1021,6 +1022,71 @@ TEST(partition_moves_islands)
     CHECK_EQ(info->step_count, 3);
 }
 
+/* A chain of 52 nodes with one pin in the middle. All of it on the CPU costs less than two steps more; the NPU, which is
+   preferred, keeps its nodes all the same where work elsewhere counts more. */
+TEST(partition_keeps_what_is_preferred)
+{
+    static scene s;
+    int32_t v, i;
+    scene_init(&s);
+    add_backend(&s, "npu", 100, 0);
+    add_backend(&s, "cpu", 1, 1);
+    v = add_input(&s);
+    for (i = 0; i < 52; ++i) {
+        v = add_node(&s, "op", 3, v, -1);
+        s.nodes[i].work = 10;
+    }
+    s.nodes[25].pin = 1;
+    s.values[v].is_output = 1;
+    s.desc.costs.per_crossing = s.desc.costs.per_byte = -1;
+    s.desc.costs.per_step = 300;
+    CHECK_EQ(make(&s), QNNRT_OK);
+    TRY(equal(&s));
+    CHECK_EQ(info->step_count, 1);
+    s.desc.costs.prefer = 4;
+    CHECK_EQ(make(&s), QNNRT_OK);
+    TRY(equal(&s));
+    CHECK_EQ(info->step_count, 3);
+    for (i = 0; i < 52; ++i) CHECK_EQ(info->choices[i].backend, i == 25);
+    /* 51 nodes of 0.1, one of 10, three steps; the pin counts once, there was no choice. */
+    CHECK(fabs(info->after.cost - (5.1 + 10 + 900)) < 1e-9);
+    CHECK(fabs(info->after.time - info->after.cost) < 1e-9);
+    CHECK(fabs(info->preferring[0].time - info->after.time) < 1e-9);
+    CHECK(fabs(info->preferring[1].time - (520 + 300)) < 1e-9);
+    CHECK(fabs(info->preferring[1].cost - (51 * 40 + 10 + 300)) < 1e-9);
+    /* A neighbour of two pins goes along: its step costs more than its work elsewhere. */
+    s.nodes[27].pin = 1;
+    CHECK_EQ(make(&s), QNNRT_OK);
+    TRY(equal(&s));
+    CHECK_EQ(info->step_count, 3);
+    CHECK_EQ(info->choices[26].backend, 1);
+    CHECK_EQ(info->choices[28].backend, 0);
+}
+
+TEST(partition_costs_are_those_of_backends)
+{
+    static scene s;
+    int32_t v, i;
+    scene_init(&s);
+    add_backend(&s, "cpu", 2, 1);
+    s.backends[0].bandwidth = 10;
+    s.backends[0].per_node = 3;
+    s.backends[0].per_step = 7;
+    v = add_input(&s);
+    for (i = 0; i < 4; ++i) {
+        v = add_node(&s, "op", 1, v, -1);
+        s.nodes[i].work = 8;
+        s.nodes[i].bytes = 50;
+    }
+    s.values[v].is_output = 1;
+    CHECK_EQ(make(&s), QNNRT_OK);
+    CHECK(fabs(info->after.work - 4 * (8 / 2.0 + 50 / 10.0 + 3)) < 1e-9);
+    CHECK(fabs(info->after.cost - info->after.work - 7) < 1e-9);
+    s.backends[0].per_step = -1;
+    CHECK_EQ(make(&s), QNNRT_OK);
+    CHECK(fabs(info->after.cost - info->after.work) < 1e-9);
+}
+
 TEST(partition_obeys_pins_and_marks)
 {
     static scene s;
@@ -1127,6 +1193,9 @@ TEST(partition_names_faults_of_descriptions)
     FAULT(s.values[3].state = 0, "value \"v3\": it belongs to a state that is not there");
     FAULT((s.values[0].constant = 1, s.nodes[1].writes = 0), "node \"n1\": overwrites a constant, value 0");
     FAULT(s.backends[0].is_host = 1, "there is another host");
+    FAULT(s.nodes[1].bytes = -1, "node \"n1\": its bytes are not from 0 to 1e300");
+    FAULT(s.backends[0].per_node = -1,
+          "backend \"npu\": its bandwidth, per_node or per_step is not a positive number");
     FAULT(s.backends[0].speed = -1, "backend \"npu\": its speed is not a positive number");
     FAULT((s.values[3].name = "a\nb\x1b[2J", s.values[3].state = 5), "value \"a b?[2J\"");
     CHECK_EQ(partition_check(&s.desc, info, &rule, &err), QNNRT_E_ARG);
@@ -1267,6 +1336,8 @@ TEST_MAIN("partition")
     RUN(partition_moves_a_value_in_and_out_around_a_write);
     RUN(partition_merges_branches_around_a_node);
     RUN(partition_moves_islands);
+    RUN(partition_keeps_what_is_preferred);
+    RUN(partition_costs_are_those_of_backends);
     RUN(partition_obeys_pins_and_marks);
     RUN(partition_cuts_steps_at_their_limits);
     RUN(partition_names_faults_of_descriptions);

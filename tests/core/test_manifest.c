@@ -860,7 +860,7 @@ TEST(an_edge_converts_only_if_it_says_so)
     put(folder, "qnnrt.json", WHOLE("", "{\"name\": \"p\", \"steps\": [" HOST "]}"));
     FAILS(folder, &desc, QNNRT_E_FORMAT, "pipeline \"p\"", "graph");
     put(folder, "qnnrt.json", WHOLE("", "{\"name\": \"p\", \"steps\": [{\"host\": \"add\", \"inputs\": [], \"outputs\": []}, {\"context\": 0, \"graph\": \"half\"}]}"));
-    FAILS(folder, &desc, QNNRT_E_FORMAT, "pipeline \"p\": step 0", "no outputs");
+    FAILS(folder, &desc, QNNRT_E_FORMAT, "pipeline \"p\": step 0", "no tensors");
 }
 
 /* The example in the manual at the top of qnnrt_manifest.h, with a model that it fits. */
@@ -923,8 +923,8 @@ static const struct { const char *text; qnnrt_result code; const char *needle, *
     { "{\"program\": 3}", QNNRT_E_FORMAT, "\"program\" is a number", "an object" },
     { "{\"llm\": }", QNNRT_E_FORMAT, "byte 8", NULL },
     /* versions */
-    { "{\"program\": {\"new\": {\"a\": [1]}, \"version\": 2}}", QNNRT_E_VERSION, "version 2", "version 1" },
-    { "{\"program\": {\"version\": 0, " CONTEXTS "}}", QNNRT_E_VERSION, "version 0", "version 1" },
+    { "{\"program\": {\"new\": {\"a\": [1]}, \"version\": 3}}", QNNRT_E_VERSION, "version 3", "versions 1 to 2" },
+    { "{\"program\": {\"version\": 0, " CONTEXTS "}}", QNNRT_E_VERSION, "version 0", "versions 1 to 2" },
     { "{\"program\": {\"version\": \"1\", " CONTEXTS "}}", QNNRT_E_FORMAT, "\"version\" is text", "a number" },
     { "{\"program\": {\"version\": 1.5, " CONTEXTS "}}", QNNRT_E_FORMAT, "\"version\" is 1.5", NULL },
     { "{\"program\": {" CONTEXTS "}}", QNNRT_E_FORMAT, "\"version\" is missing", NULL },
@@ -1571,7 +1571,7 @@ TEST(a_description_is_only_read)
     static const qnnrt_edge_desc edges[1] = { { 0, "y", 1, "v" } };
     static const qnnrt_use_desc uses[1] = { { 1, "v", 0, "n", 1, 0, 0, 0, values, 8, 1, 0, 0 } };
     static const qnnrt_buffer_desc buffers[1] = { { "b", 8, 64 } };
-    static const qnnrt_manifest_pipeline pipelines[1] = { { { "p", steps, 2, edges, 1, 1, uses, 1, buffers, 1 }, NULL } };
+    static const qnnrt_manifest_pipeline pipelines[1] = { { { "p", steps, 2, edges, 1, 1, uses, 1, buffers, 1 }, NULL, NULL, 0 } };
     static const qnnrt_manifest_desc desc = { contexts, 1, constants, 1, pipelines, 1, NULL, NULL };
     meta_text text;
     memset(&text, 0, sizeof(text));

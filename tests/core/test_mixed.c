@@ -431,7 +431,7 @@ TEST(a_wrong_host_step_is_refused)
     REFUSED(p.host.name = NULL, QNNRT_E_ARG, "no name");
     REFUSED(p.host.name = "", QNNRT_E_ARG, "no name");
     REFUSED(p.host.exec = NULL, QNNRT_E_ARG, "exec");
-    REFUSED(p.host.output_count = 0, QNNRT_E_ARG, "no outputs");
+    REFUSED(p.host.input_count = p.host.output_count = 0, QNNRT_E_ARG, "no tensors");
     REFUSED(p.host.inputs = NULL, QNNRT_E_ARG, "1 inputs");
     REFUSED(p.in.name = NULL, QNNRT_E_ARG, "input 0");
     REFUSED(p.in.dims = NULL, QNNRT_E_ARG, "\"y\"");

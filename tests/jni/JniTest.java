@@ -31,6 +31,8 @@ public final class JniTest extends Checks {
     private static native void fail(long which);
     static native long address(ByteBuffer buffer);
     static native String control(String library, String command);
+    static native void user(int user);
+    static native int most(long bytes);
     static native long execs(String library, long run, int count);
 
     private static ByteBuffer direct(int bytes) {

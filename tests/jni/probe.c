@@ -8,6 +8,8 @@
 #include <jni.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
+#include <sys/resource.h>
 #include <time.h>
 
 static long live, made;                /* blocks: not freed yet, and ever allocated */
@@ -71,6 +73,26 @@ JNIEXPORT void JNICALL Java_JniTest_fail(JNIEnv *env, jclass self, jlong which)
     (void)env;
     (void)self;
     __atomic_store_n(&until, (long)which, __ATOMIC_RELAXED);
+}
+
+/* Let the files of this thread be opened by a user, whom root's rights do not help. */
+JNIEXPORT void JNICALL Java_JniTest_user(JNIEnv *env, jclass self, jint user)
+{
+    (void)env;
+    (void)self;
+    setfsuid((uid_t)user);
+}
+
+/* Let no file of this process grow beyond so many bytes; below 0: any. Return 0 if that works. */
+JNIEXPORT jint JNICALL Java_JniTest_most(JNIEnv *env, jclass self, jlong bytes)
+{
+    struct rlimit limit;
+    (void)env;
+    (void)self;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0)
+        return 1;
+    limit.rlim_cur = bytes < 0 ? limit.rlim_max : (rlim_t)bytes;
+    return setrlimit(RLIMIT_FSIZE, &limit);
 }
 
 /* Return the address of a direct buffer. */

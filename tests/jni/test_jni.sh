@@ -1,7 +1,8 @@
 #!/bin/sh
 # The Java and JNI layer of the Android sample app, on a JDK of the desk and on libQnnRef.so.
-#     [STOPS=2000] sh tests/jni/test_jni.sh [BUILD_DIR]
-# STOPS: so many answers of a language model are stopped at random moments; make stop-check: 100,000.
+#     [STOPS=2000] [OPENINGS=500] sh tests/jni/test_jni.sh [BUILD_DIR]
+# STOPS: so many answers of a language model are stopped at random moments; make stop-check: 100,000. OPENINGS: so many
+# openings of a model are cancelled; make stop-check: 10,000.
 # Without a JDK (on Debian: openjdk-17-jdk-headless) it is skipped, or failed with QNNRT_REQUIRE_ALL=1.
 suite=test_jni
 . "$(dirname "$0")/../harness/tool.sh"
@@ -83,6 +84,9 @@ jni_test JniTest "$ref" "$tmp/layer" "$tmp/llm" "$numbers" "$tmp/begins" "$tmp/c
 
 mkdir "$tmp/misuse"
 jni_test MisuseTest "$ref" "$tmp/layer" "$tmp/llm" "$tmp/misuse"
+
+mkdir "$tmp/input"
+jni_test InputTest "$ref" "$tmp/layer" "$tmp/llm" "$tmp/input" "${OPENINGS:-500}"
 
 # Memory of anonymous files; that of a libcdsprpc.so as phones have it; and the cost of an exec.
 mkdir "$tmp/rpc" "$tmp/work" "$tmp/work2"

@@ -16,9 +16,9 @@ app-check: $(B)/libQnnRef.so $(B)/examples/03_compose $(B)/examples/llm/export
 	@CC='$(CC)' sh tests/jni/screen.sh $(B)
 
 .PHONY: stop-check
-## stop-check: stop 100,000 answers of a language model at random moments, through the Java layer (needs a JDK; 3 min)
+## stop-check: stop 100,000 answers and 10,000 openings at random moments, through the Java layer (needs a JDK; 3 min)
 stop-check: $(B)/libQnnRef.so $(B)/examples/03_compose $(B)/examples/llm/export $(B)/examples/llm/random_model $(B)/qnnrt-run $(B)/data/.made
-	@CC='$(CC)' STOPS=100000 sh tests/jni/test_jni.sh $(B)
+	@CC='$(CC)' STOPS=100000 OPENINGS=10000 sh tests/jni/test_jni.sh $(B)
 
 .PHONY: kotlin-check
 ## kotlin-check: the coroutines of the Android layer, 10,000 cancelled (needs a JDK and mvn, which fetches 63 MB)

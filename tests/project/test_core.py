@@ -153,7 +153,7 @@ def main():
     for name in BESIDE + ("builder",):
         bar("lines of qnnrt_%s.h" % name, headers.BY_NAME["qnnrt_" + name].text().count("\n"), 3000 if name == "builder" else None)
     bar("lines of convert, manifest, device and profile together",
-        sum(headers.BY_NAME["qnnrt_" + name].text().count("\n") for name in BESIDE), 4500, 5760)
+        sum(headers.BY_NAME["qnnrt_" + name].text().count("\n") for name in BESIDE), 4500, 6540)
     calls, above, structs = public(CORE.declared())
     bar("public functions, without those for headers above", len(calls), 60)
     bar("public functions for headers above", len(above), None)

@@ -14,12 +14,52 @@ static const char *choice_role(const aten *a, int32_t backend)
     return backend >= 0 ? a->target.backends[backend].role : "host";
 }
 
-/* Add each node with its candidates, and why it is where it is. */
+/* Say in one paragraph why the nodes are where they are. */
+static void choice_why(page *out, const aten *a, const qnnrt_partition_info *plan)
+{
+    static const char *const words[] = {
+        "pinned to it", "that only it can compute", "by cost", "by cost", "with a state",
+        "on memory that is there"
+    };
+    const char *end = "";
+    page_text(out, "why       ");
+    for (size_t b = 0; b < a->target.backend_count; ++b) {
+        size_t counts[6] = {0}, all = 0;
+        const char *comma = " (";
+        for (size_t i = 0; i < plan->choice_count; ++i) {
+            const qnnrt_partition_choice *choice = &plan->choices[i];
+            if (choice->backend != (int32_t)b) continue;
+            ++all;
+            ++counts[choice->reason == QNNRT_PARTITION_ISLAND ? QNNRT_PARTITION_CHEAPEST
+                                                              : choice->reason];
+        }
+        if (all == 0) continue;
+        page_add(out, "%s%s computes %lu node%s", end, a->target.backends[b].role,
+                 (unsigned long)all, cli_plural(all));
+        for (size_t k = 0; k < 6; ++k) {
+            if (counts[k] == 0) continue;
+            page_add(out, "%s%lu %s", comma, (unsigned long)counts[k], words[k]);
+            comma = ", ";
+        }
+        end = "), ";
+    }
+    page_text(out, "). ");
+    page_add(out, "The plan is estimated at %.4g us", plan->after.time);
+    for (size_t b = 0; b < a->target.backend_count; ++b)
+        page_add(out, "; with %s wherever it can compute, %.4g us",
+                 a->target.backends[b].role, plan->preferring[b].time);
+    page_text(out, ".\n");
+}
+
+/* Add each node with its candidates, and why it is where it is; a reason that many share stands at
+   the first of them. */
 static void choice_nodes(page *out, const aten *a, const qnnrt_compile_graph *graph)
 {
     const qnnrt_partition_info *plan = graph->partition;
+    const char *before = "";
     for (size_t i = 0; i < plan->choice_count; ++i) {
         const qnnrt_partition_choice *choice = &plan->choices[i];
+        const char *reason = strcmp(choice->why, before) == 0 ? "" : choice->why;
         OWNED page p = {NULL, 0, 0};
         page_text(&p, "");
         for (size_t b = 0; b < a->target.backend_count; ++b)
@@ -27,7 +67,8 @@ static void choice_nodes(page *out, const aten *a, const qnnrt_compile_graph *gr
                 page_add(&p, "%s%s", p.used > 0 ? "," : "", a->target.backends[b].role);
         page_add(out, "  %-28s %-34s step %-3lu %-6s of %-14s %s\n", graph->ir->nodes[i]->name,
             graph->ir->nodes[i]->op, (unsigned long)choice->step, choice_role(a, choice->backend),
-            p.data, choice->why);
+            p.data, reason);
+        before = choice->why;
         for (size_t b = 0; b < a->target.backend_count; ++b) {
             const char *why = plan->refusals[i * a->target.backend_count + b];
             if (why != NULL) page_add(out, "    not %s: %s\n", a->target.backends[b].role, why);
@@ -45,8 +86,8 @@ static void choice_graph(page *out, const aten *a, const qnnrt_compile_graph *gr
         cli_plural(plan->step_count), (unsigned long)plan->transfer_count,
         cli_plural(plan->transfer_count), (unsigned long long)plan->after.bytes);
     page_add(out, "          estimated %.6g us, %.6g of it work; in the order of the nodes: %lu"
-             " steps, %.6g us\n", plan->after.cost, plan->after.work,
-             (unsigned long)plan->before.steps, plan->before.cost);
+             " steps, %.6g us\n", plan->after.time, plan->after.work,
+             (unsigned long)plan->before.steps, plan->before.time);
     for (size_t i = 0; i < plan->step_count; ++i) {
         const qnnrt_partition_step *step = &plan->steps[i];
         for (size_t k = 0; k < plan->transfer_count; ++k) {
@@ -67,6 +108,7 @@ static void choice_graph(page *out, const aten *a, const qnnrt_compile_graph *gr
     for (size_t i = 0; i < plan->state_count; ++i)
         page_add(out, "  state    %s: %s: %s\n", choice_role(a, plan->states[i].owner),
             plan->states[i].name, plan->states[i].why);
+    if (plan->step_count > 0) choice_why(out, a, plan);
     if (nodes) choice_nodes(out, a, graph);
 }
 
@@ -74,11 +116,15 @@ static void choice_graph(page *out, const aten *a, const qnnrt_compile_graph *gr
 static void choice_all(page *out, const aten *a, int nodes)
 {
     const qnnrt_compile_info *info = qnnrt_compile_get_info(a->program);
-    page_add(out, "\ncosts     a step %g us, a transfer %g us and %g us for a byte; operations in a"
-                  " us:", info->costs.per_step, info->costs.per_crossing, info->costs.per_byte);
-    for (size_t i = 0; i < info->backend_count; ++i)
-        page_add(out, " %s %g", info->backends[i].role, info->backends[i].speed);
-    page_text(out, "\n");
+    page_add(out, "\ncosts     a transfer %g us and %g us for a byte; work counts %g times where a"
+                  " preferred backend can do it\n", info->costs.per_crossing,
+             info->costs.per_byte, info->costs.prefer);
+    for (size_t i = 0; i < info->backend_count; ++i) {
+        const qnnrt_compile_backend *backend = &info->backends[i];
+        page_add(out, "  %-7s %g operations and %g bytes in a us, %g us for a node, %g us for a"
+                 " step\n", backend->role, backend->speed, backend->bandwidth, backend->per_node,
+                 backend->per_step);
+    }
     for (size_t i = 0; i < info->graph_count; ++i)
         choice_graph(out, a, &info->graphs[i], nodes);
     if (info->flushed > 0)

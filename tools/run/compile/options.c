@@ -170,9 +170,11 @@ static const cli_option compile_options[] = {
              "evaluator, for what no library has. The folder opens as one program"},
     {.name = "pin", .value = "NODE=ROLE", .kind = CLI_LIST, COMPILE(pins), .repeat = 1,
      .help = "with --backends: let this backend compute the node, or fail"},
-    {.name = "speed", .value = "ROLE=N", .kind = CLI_LIST, COMPILE(speeds), .repeat = 1,
-     .help = "with --backends: operations in a microsecond, to compare backends (default 1000000 "
-             "for libQnnHtp.so, 20000 for other libraries, 500 for the host)"},
+    {.name = "speed", .value = "ROLE=N[,BYTES,NODE,STEP]", .kind = CLI_LIST, COMPILE(speeds),
+     .repeat = 1,
+     .help = "with --backends, what the plan is made by: operations and bytes in a microsecond, "
+             "microseconds of a node and of a step (default 1000000,40000,2,50 for libQnnHtp.so, "
+             "20000,10000,1,10 for other libraries, 4000,1200,1,10 for the host)"},
     {.name = "state_policy", .value = "host|error", .kind = CLI_WORD, .words = state_words,
      COMPILE(state_policy),
      .help = "with --backends: where a cache that index_copy updates lives if no backend can "

@@ -68,7 +68,35 @@ static int target_roles(aten *a)
     return STATUS_OK;
 }
 
-/* Read --pin NODE=ROLE and --speed ROLE=N. Returns STATUS_OK, or STATUS_USAGE after a message. */
+/* Read --speed ROLE=N,BYTES,NODE,STEP; the last three may be absent. Returns STATUS_OK, or
+   STATUS_USAGE after a message. */
+static int target_speed(aten *a, const char *text)
+{
+    compile_target *m = &a->target;
+    char *role = target_keep(a, cli_text("%s", text)), *at = strchr(role, '=');
+    double numbers[4] = {0, 0, 0, 0};
+    if (at != NULL) *at++ = '\0';
+    for (size_t i = 0; at != NULL && i < 4; ++i) {
+        char *end = NULL;
+        numbers[i] = strtod(at, &end);
+        if (end == at || !(numbers[i] > 0) || numbers[i] > 1e12) at = NULL;
+        else if (*end == '\0') break;
+        else at = *end == ',' && i < 3 ? end + 1 : NULL;
+    }
+    if (at == NULL)
+        return cli_usage("Write --speed ROLE=N, such as npu=1000000.",
+                         "--speed takes a role and one to four positive numbers, not \"%s\"", text);
+    const size_t k = target_of(m, role);
+    if (k == m->backend_count)
+        return cli_usage("Add it to --backends.", "--speed %s=: no backend has this role", role);
+    m->backends[k].speed = numbers[0];
+    m->backends[k].bandwidth = numbers[1];
+    m->backends[k].per_node = numbers[2];
+    m->backends[k].per_step = numbers[3];
+    return STATUS_OK;
+}
+
+/* Read --pin NODE=ROLE and --speed. Returns STATUS_OK, or STATUS_USAGE after a message. */
 static int target_pins(aten *a)
 {
     const compile_settings *c = a->t->set.compile;
@@ -90,19 +118,8 @@ static int target_pins(aten *a)
         m->pins[m->pin_count++].role = role;
     }
     for (size_t i = 0; i < c->speeds.count; ++i) {
-        char *role = target_keep(a, cli_text("%s", c->speeds.items[i])), *end = NULL;
-        char *number = strchr(role, '=');
-        if (number != NULL) *number++ = '\0';
-        const double speed = number != NULL ? strtod(number, &end) : 0;
-        if (number == NULL || end == number || *end != '\0' || !(speed > 0) || speed > 1e12)
-            return cli_usage("Write --speed ROLE=N, such as npu=1000000.",
-                             "--speed takes a role and a positive number, not \"%s\"",
-                             c->speeds.items[i]);
-        const size_t k = target_of(m, role);
-        if (k == m->backend_count)
-            return cli_usage("Add it to --backends.", "--speed %s=: no backend has this role",
-                             role);
-        m->backends[k].speed = speed;
+        const int result = target_speed(a, c->speeds.items[i]);
+        if (result != STATUS_OK) return result;
     }
     return STATUS_OK;
 }

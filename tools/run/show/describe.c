@@ -12,15 +12,24 @@
    conversions are what edges ask for.
    ===================================================================================== */
 
-/* Return the number of a step without the conversions before it. */
-static size_t describe_number(const qnnrt_pipeline_info *p, size_t step)
+/* Return 1 for a step that edges or states stand for: a conversion, and with states the first and
+   the last one. */
+static int describe_is_made(const described_pipeline *d, const qnnrt_pipeline_info *p, size_t step)
+{
+    return p->steps[step].kind == QNNRT_STEP_DERIVED ||
+           (d->of.state_count > 0 && (step == 0 || step + 1 == p->step_count));
+}
+
+/* Return the number of a step without those that are made. */
+static size_t describe_number(const described_pipeline *d, const qnnrt_pipeline_info *p,
+                              size_t step)
 {
     size_t i, number = 0;
-    for (i = 0; i < step; ++i) number += p->steps[i].kind != QNNRT_STEP_DERIVED;
+    for (i = 0; i < step; ++i) number += !describe_is_made(d, p, i);
     return number;
 }
 
-/* Begin a use of a slot where the slot begins, or for what a conversion writes, one of its
+/* Begin a use of a slot where the slot begins, or for what a step writes that is made, one of its
    readers. */
 static qnnrt_use_desc *describe_use(described_pipeline *d, const qnnrt_pipeline_info *p,
                                     const qnnrt_slot *slot)
@@ -29,25 +38,28 @@ static qnnrt_use_desc *describe_use(described_pipeline *d, const qnnrt_pipeline_
     size_t step = slot->first, i = 0;
     use->tensor = slot->tensor->name;
     use->output = slot->role == QNNRT_ROLE_OUTPUT || slot->role == QNNRT_ROLE_EDGE;
-    if (p->steps[step].kind == QNNRT_STEP_DERIVED) {
-        while (i + 1 < p->edge_count && p->edges[i].slot != slot) ++i;
+    if (describe_is_made(d, p, step)) {
+        while (i + 1 < p->edge_count && (p->edges[i].slot != slot ||
+                                         describe_is_made(d, p, p->edges[i].to_step))) ++i;
         step = p->edges[i].to_step;
         use->tensor = p->edges[i].to->name;
         use->output = 0;
     }
-    use->step = describe_number(p, step);
+    use->step = describe_number(d, p, step);
     return use;
 }
 
-/* Describe an edge, unless it leads into a conversion: then its readers' edges stand for it. */
+/* Describe an edge, unless it leads into a conversion, whose readers' edges stand for it, or is one
+   of a state. */
 static void describe_edge(described_pipeline *d, const qnnrt_pipeline_info *p,
                           const qnnrt_edge_info *from)
 {
     qnnrt_edge_desc *edge = &d->edges[d->of.desc.edge_count];
     qnnrt_conversion *wish = &d->wishes[d->of.desc.edge_count];
     size_t i = 0;
-    if (p->steps[from->to_step].kind == QNNRT_STEP_DERIVED) return;
-    edge->to_step = describe_number(p, from->to_step);
+    if (describe_is_made(d, p, from->to_step) ||
+        (from->from_step == 0 && describe_is_made(d, p, 0))) return;
+    edge->to_step = describe_number(d, p, from->to_step);
     edge->to = from->to->name;
     if (p->steps[from->from_step].kind == QNNRT_STEP_DERIVED) {
         const qnnrt_converter_info converts = qnnrt_convert_get_info(
@@ -57,7 +69,7 @@ static void describe_edge(described_pipeline *d, const qnnrt_pipeline_info *p,
         while (i + 1 < p->edge_count && p->edges[i].to_step != from->from_step) ++i;
         from = &p->edges[i];
     }
-    edge->from_step = describe_number(p, from->from_step);
+    edge->from_step = describe_number(d, p, from->from_step);
     edge->from = from->from->name;
     ++d->of.desc.edge_count;
 }
@@ -92,6 +104,7 @@ static void describe_slots(described_pipeline *d, const qnnrt_pipeline_info *p)
     for (i = 0; i < p->name_count; ++i)
         describe_use(d, p, p->names[i].slot)->name = p->names[i].name;
     for (i = 0; i < p->place_count; ++i) {
+        if (p->places[i].buffer == d->of.desc.buffer_count) continue;      /* of a state */
         use = describe_use(d, p, p->places[i].slot);
         use->in_buffer = 1;
         use->buffer = p->places[i].buffer;
@@ -118,9 +131,12 @@ int describe(const qnnrt_manifest_info *info, const qnnrt_pipeline *pipeline, de
     d->uses = (qnnrt_use_desc *)calloc(p->slot_count + p->name_count + p->place_count,
                                        sizeof(*d->uses));
     if (d->steps == NULL || d->edges == NULL || d->wishes == NULL || d->uses == NULL) return 0;
+    d->of.states = qnnrt_manifest_states(pipeline, &d->of.state_count);
+    d->of.desc.buffers = p->buffers;
+    d->of.desc.buffer_count = p->buffer_count - (d->of.state_count > 0);
     for (i = 0; i < p->step_count; ++i) {
         qnnrt_step_desc *step = &d->steps[d->of.desc.step_count];
-        if (p->steps[i].kind == QNNRT_STEP_DERIVED) continue;
+        if (describe_is_made(d, p, i)) continue;
         ++d->of.desc.step_count;
         step->host = p->steps[i].host;
         step->graph = p->steps[i].graph->name;
@@ -135,8 +151,6 @@ int describe(const qnnrt_manifest_info *info, const qnnrt_pipeline *pipeline, de
     d->of.desc.edges = d->edges;
     d->of.desc.edges_only = p->edge_count > 0;
     d->of.desc.uses = d->uses;
-    d->of.desc.buffers = p->buffers;
-    d->of.desc.buffer_count = p->buffer_count;
     d->of.conversions = d->wishes;
     return 1;
 }

@@ -264,18 +264,21 @@ static int map_file(JNIEnv *env, jni_model *m, qnnrt_file *file, int fd, int64_t
         const int64_t size = (int64_t)facts.st_size;
         if (offset >= 0 && offset <= size && bytes < 0)
             bytes = size - offset;
-        if (offset < 0 || offset > size || bytes <= 0 || bytes > size - offset)
+        if (offset < 0 || offset > size || bytes <= 0 || bytes > size - offset) {
             qnnrt_error_set(&err, QNNRT_E_IO, "%s: descriptor %d has %lld bytes, so there are no"
                             " %lld from %lld on", file->name, fd, (long long)size,
                             (long long)bytes, (long long)offset);
-        else {
+            qnnrt_error_hint(&err, QNNRT_E_IO, "Give the place and the size of the binary in the"
+                             " file, and check that the file is whole.");
+        } else {
             const int64_t lead = offset % page;
             data = mmap(NULL, (size_t)(bytes + lead), PROT_READ, MAP_PRIVATE, fd,
                         (off_t)(offset - lead));
-            if (data == MAP_FAILED)
+            if (data == MAP_FAILED) {
                 qnnrt_error_set(&err, QNNRT_E_IO, "%s: descriptor %d cannot be mapped: %s",
                                 file->name, fd, strerror(errno));
-            else {
+                qnnrt_error_hint(&err, QNNRT_E_IO, "Open it for reading.");
+            } else {
                 m->maps[m->map_count].data = data;
                 m->maps[m->map_count++].bytes = (size_t)(bytes + lead);
                 file->data = (const char *)data + lead;

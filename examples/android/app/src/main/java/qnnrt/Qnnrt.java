@@ -803,8 +803,8 @@ public final class Qnnrt {
          *
          * @param pipeline one of pipelines(); null: the model's only one
          * @return a run, which the caller closes before the model
-         * @throws QnnrtException NOT_FOUND: no such pipeline; MEMORY: no memory of the kind; ARG: a
-         *     null kind; BACKEND, LIMIT
+         * @throws QnnrtException NOT_FOUND: no such pipeline; MEMORY, UNSUPPORTED: no memory of the
+         *     kind; ARG: a null kind; BACKEND, LIMIT
          */
         public Run prepare(String pipeline) {
             return prepare(pipeline, memory);
@@ -816,8 +816,8 @@ public final class Qnnrt {
          * @param pipeline one of pipelines(); null: the model's only one
          * @param kind what its tensors live in
          * @return a run, which the caller closes before the model
-         * @throws QnnrtException NOT_FOUND: no such pipeline; MEMORY: no memory of the kind; ARG: a
-         *     null kind; BACKEND, LIMIT
+         * @throws QnnrtException NOT_FOUND: no such pipeline; MEMORY, UNSUPPORTED: no memory of the
+         *     kind; ARG: a null kind; BACKEND, LIMIT
          */
         public synchronized Run prepare(String pipeline, Memory kind) {
             required("memory", kind);
@@ -837,8 +837,8 @@ public final class Qnnrt {
          *
          * @return a language model with a cache for one text, which the caller closes before the
          *     model
-         * @throws QnnrtException MISMATCH: the model is no language model; MEMORY: no memory of the
-         *     kind; ARG: a null kind; BACKEND, LIMIT
+         * @throws QnnrtException MISMATCH: the model is no language model; MEMORY, UNSUPPORTED: no
+         *     memory of the kind; ARG: a null kind; BACKEND, LIMIT
          */
         public QnnrtLlm llm() {
             return llm(memory);
@@ -849,8 +849,8 @@ public final class Qnnrt {
          *
          * @param kind what its tensors and its cache live in
          * @return a language model, which the caller closes before the model
-         * @throws QnnrtException MISMATCH: the model is no language model; MEMORY: no memory of the
-         *     kind; ARG: a null kind; BACKEND, LIMIT
+         * @throws QnnrtException MISMATCH: the model is no language model; MEMORY, UNSUPPORTED: no
+         *     memory of the kind; ARG: a null kind; BACKEND, LIMIT
          */
         public synchronized QnnrtLlm llm(Memory kind) {
             required("memory", kind);
