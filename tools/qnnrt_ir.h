@@ -43,10 +43,12 @@
    MANUAL
 
    Files
-       A graph is the JSON that the exporter pytorch-ir writes from torch.export: graph inputs and
-       outputs, weights with shapes but without data, nodes in the order of execution, and the names
-       that weights have in the checkpoint. Python writes NaN and Infinity into it, which are not
-       JSON; they are read all the same.
+       A graph is the graph.json of qnnrt.export(), or the JSON that the exporter pytorch-ir writes
+       from torch.export: graph inputs and outputs, weights with shapes but without data, nodes in
+       the order of execution, and the names that weights have in the checkpoint. Python writes NaN
+       and Infinity into it, which are not JSON; they are read all the same.
+       Files of qnnrt.export() say "format": "qnnrt.graph" and "version": 1, and the ranges of
+       integer inputs: "ranges": {"ids": [0, 31999]}.
 
    Reading and checking
        qnnrt_ir_read() fails only where reading cannot go on: text that is not JSON, another kind of
@@ -134,6 +136,9 @@ typedef struct qnnrt_ir_value {
     int                   unknown;               /* 1: a finding concerns its shape or dtype */
     void                 *note;                  /* of a layer above, NULL at first */
     size_t                number;                /* index in ir->values */
+    int                   ranged;                /* 1: an input of integers, which are from .low to
+                                                    .high as "ranges" of the file says */
+    int64_t               low, high;
 } qnnrt_ir_value;
 
 typedef enum qnnrt_ir_attr_kind {
@@ -229,7 +234,8 @@ typedef struct qnnrt_ir_desc {
 
    The graph may have findings: call qnnrt_ir_check() before anything else.
    Returns  QNNRT_OK; QNNRT_E_FORMAT (not JSON, or another kind of file: text says the line);
-            QNNRT_E_LIMIT; QNNRT_E_MEMORY; QNNRT_E_ARG
+            QNNRT_E_VERSION (a newer version of "qnnrt.graph"); QNNRT_E_LIMIT; QNNRT_E_MEMORY;
+            QNNRT_E_ARG
    Frees    qnnrt_ir_free()
    Cost     5 ms for 2,144 nodes in 1.5 MB */
 QNNRT_IR_API qnnrt_result qnnrt_ir_read(const char *text, size_t bytes, const qnnrt_ir_desc *desc,
@@ -4012,6 +4018,12 @@ typedef struct qnnrt_ir__pair {              /* of weight_name_mapping */
     qnnrt_ir__symbol *placeholder, *key;
 } qnnrt_ir__pair;
 
+typedef struct qnnrt_ir__range {             /* one of "ranges" */
+    qnnrt_ir__symbol *name;
+    int64_t           ends[2];
+    int               count, whole;          /* numbers, and those that are integers */
+} qnnrt_ir__range;
+
 typedef struct qnnrt_ir__entry {             /* a node, with the tensors that the file states */
     qnnrt_ir_node  *node;
     qnnrt_ir__ref **inputs, **outputs;
@@ -4029,7 +4041,7 @@ typedef struct qnnrt_ir__parse {
     int               plain_rope;            /* as qnnrt_ir_desc has it */
     qnnrt_result      result;
     qnnrt_error      *err;
-    qnnrt_ir__list    inputs, outputs, weights, constants, nodes, pairs;
+    qnnrt_ir__list    inputs, outputs, weights, constants, nodes, pairs, ranges;
     qnnrt_ir__list    refs;                  /* of the list that is read */
     qnnrt_ir_attr    *attrs;                 /* of the node that is read */
     size_t            attr_count, attr_room;
@@ -4674,6 +4686,26 @@ static int qnnrt_ir__document_pair(qnnrt_ir__parse *p)
     return pair->key == NULL || qnnrt_ir__parse_push(p, &p->pairs, pair);
 }
 
+/* Read one of "ranges", whose key was read. */
+static int qnnrt_ir__document_range(qnnrt_ir__parse *p)
+{
+    qnnrt_ir__range *range = (qnnrt_ir__range *)qnnrt_arena_get(&p->scratch, 1, sizeof(*range));
+    if (range == NULL) return qnnrt_ir__parse_memory(p);
+    range->name = qnnrt_ir__parse_symbol(p, &p->json.key);
+    if (range->name == NULL || !qnnrt_ir__parse_open(p, QNNRT_JSON_ARRAY, "ranges")) return 0;
+    while (qnnrt_json_more(&p->json)) {
+        int64_t end = 0;
+        if (qnnrt_json_value(&p->json) != QNNRT_JSON_NUMBER) {
+            if (!qnnrt_json_skip(&p->json)) return qnnrt_ir__parse_good(p);
+        } else {
+            range->whole += qnnrt_json_i64(&p->json.value, &end);
+        }
+        if (range->count < 2) range->ends[range->count] = end;
+        if (range->count < 3) ++range->count;
+    }
+    return qnnrt_ir__parse_good(p) && qnnrt_ir__parse_push(p, &p->ranges, range);
+}
+
 /* Read the members of an object with `one`. */
 static int qnnrt_ir__document_each(qnnrt_ir__parse *p, const char *what,
                                    int (*one)(qnnrt_ir__parse *p))
@@ -4688,6 +4720,32 @@ static int qnnrt_ir__document_nodes(qnnrt_ir__parse *p)
     if (!qnnrt_ir__parse_open(p, QNNRT_JSON_ARRAY, "nodes")) return 0;
     while (qnnrt_json_more(&p->json)) if (!qnnrt_ir__parse_node(p)) return 0;
     return qnnrt_ir__parse_good(p);
+}
+
+/* Read what only qnnrt.export() writes, or skip a member. */
+static int qnnrt_ir__document_more(qnnrt_ir__parse *p)
+{
+    const size_t at = qnnrt_ir__parse_at(p, &p->json.key);
+    int64_t version = 0;
+    qnnrt_ir__symbol *text = NULL;
+    if (qnnrt_json_is(&p->json.key, "ranges"))
+        return qnnrt_ir__document_each(p, "ranges", qnnrt_ir__document_range);
+    if (qnnrt_json_is(&p->json.key, "format")) {
+        if (!qnnrt_ir__parse_name(p, &text)) return 0;
+        if (text == NULL || strcmp(text->text, "qnnrt.graph") == 0) return 1;
+        return qnnrt_ir__parse_fail(p, QNNRT_E_FORMAT, at, "not an exported graph: its format is "
+                                    "\"%.100s\"", text->text);
+    }
+    if (!qnnrt_json_is(&p->json.key, "version"))
+        return qnnrt_json_skip(&p->json) || qnnrt_ir__parse_good(p);
+    if (qnnrt_json_value(&p->json) == QNNRT_JSON_NUMBER) {
+        if (qnnrt_json_i64(&p->json.value, &version) && version == 1) return 1;
+        qnnrt_ir__parse_fail(p, QNNRT_E_VERSION, at, "a graph of version %.*s, known is 1",
+                             (int)(p->json.value.bytes & 31), p->json.value.text);
+        qnnrt_error_hint(p->err, QNNRT_OK, "Use the release of qnnrt that exported the model.");
+        return 0;
+    }
+    return qnnrt_json_skip(&p->json) || qnnrt_ir__parse_good(p);
 }
 
 static int qnnrt_ir__document_member(qnnrt_ir__parse *p, uint32_t *seen)
@@ -4714,7 +4772,7 @@ static int qnnrt_ir__document_member(qnnrt_ir__parse *p, uint32_t *seen)
         if (!qnnrt_ir__parse_name(p, &text)) return 0;
         *(i == 6 ? &p->ir->name : &p->ir->version) = text != NULL ? text->text : "";
         return 1;
-    default: return qnnrt_json_skip(&p->json) || qnnrt_ir__parse_good(p);
+    default: return qnnrt_ir__document_more(p);
     }
 }
 
@@ -4828,6 +4886,30 @@ static int qnnrt_ir__resolve_inputs(qnnrt_ir__parse *p)
         ir->inputs[i] = qnnrt_ir__resolve_make(p, ref->name, ref, QNNRT_IR_INPUT);
         if (ir->inputs[i] == NULL) return 0;
         ++ir->input_count;
+    }
+    return 1;
+}
+
+/* Give the inputs their ranges. */
+static int qnnrt_ir__resolve_ranges(qnnrt_ir__parse *p)
+{
+    size_t i;
+    for (i = 0; i < p->ranges.count; ++i) {
+        const qnnrt_ir__range *range = (const qnnrt_ir__range *)p->ranges.at[i];
+        qnnrt_ir_value *value = range->name->value;
+        const char *why = NULL;
+        if (value == NULL || value->origin != QNNRT_IR_INPUT) why = "it is no input of the graph";
+        else if (qnnrt_ir_dtype_kind(value->dtype) != 1) why = "the input has no integers";
+        else if (range->count != 2 || range->whole != 2 || range->ends[0] > range->ends[1])
+            why = "expected the lowest and the highest integer";
+        if (why != NULL) {
+            if (QNNRT_IR__FIND(p, NULL, QNNRT_E_FORMAT, "range of \"%.200s\": %s",
+                               range->name->text, why)) continue;
+            return 0;
+        }
+        value->ranged = 1;
+        value->low = range->ends[0];
+        value->high = range->ends[1];
     }
     return 1;
 }
@@ -5114,7 +5196,8 @@ static int qnnrt_ir__resolve_results(qnnrt_ir__parse *p)
 static int qnnrt_ir__resolve_all(qnnrt_ir__parse *p)
 {
     size_t i;
-    if (!qnnrt_ir__resolve_inputs(p) || !qnnrt_ir__resolve_names(p)) return 0;
+    if (!qnnrt_ir__resolve_inputs(p) || !qnnrt_ir__resolve_ranges(p) ||
+        !qnnrt_ir__resolve_names(p)) return 0;
     for (i = 0; i < p->nodes.count; ++i)
         if (!qnnrt_ir__resolve_node(p, (const qnnrt_ir__entry *)p->nodes.at[i])) return 0;
     if (!qnnrt_ir__resolve_weights(p)) return 0;
@@ -7494,7 +7577,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_read(const char *text, size_t bytes, const qn
         p.result = p.ir != NULL ? QNNRT_OK : qnnrt_ir__fail_memory(err);
         qnnrt_error_clear(p.result == QNNRT_OK ? err : NULL);
         p.inputs.count = p.outputs.count = p.weights.count = p.constants.count = 0;
-        p.nodes.count = p.pairs.count = 0;
+        p.nodes.count = p.pairs.count = p.ranges.count = 0;
         if (p.ir != NULL) qnnrt_ir__document_once(&p);
     }
     if (p.result == QNNRT_OK) qnnrt_ir__resolve_all(&p);
@@ -8102,6 +8185,9 @@ static qnnrt_ir_value *qnnrt_ir__extract_copy(qnnrt_ir__extract *x, const qnnrt_
     value->name = symbol->text;
     value->origin = origin;
     value->unknown = from->unknown;
+    value->ranged = from->ranged;
+    value->low = from->low;
+    value->high = from->high;
     symbol->value = value;
     x->copies[from->number] = value;
     if (!data) return value;
@@ -8666,6 +8752,26 @@ static int qnnrt_ir__write_data(qnnrt_ir__write *w)
     return 1;
 }
 
+/* Write the ranges of inputs, if some have one. */
+static void qnnrt_ir__write_ranges(qnnrt_ir__write *w)
+{
+    size_t i, count = 0;
+    for (i = 0; i < w->ir->input_count; ++i) {
+        const qnnrt_ir_value *const v = w->ir->inputs[i];
+        if (!v->ranged) continue;
+        if (count++ == 0) {
+            qnnrt_json_write_key(w->json, "ranges");
+            qnnrt_json_write_object(w->json, 0);
+        }
+        qnnrt_json_write_key(w->json, v->name);
+        qnnrt_json_write_array(w->json, 1);
+        qnnrt_json_write_i64(w->json, v->low);
+        qnnrt_json_write_i64(w->json, v->high);
+        qnnrt_json_write_close(w->json);
+    }
+    if (count > 0) qnnrt_json_write_close(w->json);
+}
+
 static int qnnrt_ir__write_all(qnnrt_ir__write *w)
 {
     const qnnrt_ir *const ir = w->ir;
@@ -8675,6 +8781,7 @@ static int qnnrt_ir__write_all(qnnrt_ir__write *w)
     qnnrt_json_write_string(w->json, ir->name);
     qnnrt_json_write_key(w->json, "pytorch_version");
     qnnrt_json_write_string(w->json, ir->version);
+    qnnrt_ir__write_ranges(w);
     qnnrt_ir__write_tensors(w, "graph_inputs", ir->inputs, ir->input_count);
     qnnrt_ir__write_tensors(w, "graph_outputs", ir->outputs, ir->output_count);
     if (!qnnrt_ir__write_data(w)) return 0;
@@ -8722,7 +8829,8 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_write(const qnnrt_ir *ir, struct qnnrt_json_w
 
    HISTORY
    0.5.0   API: "wrap_with_set_grad_enabled" is a finding; "rope" with qnnrt_ir_desc.plain_rope.
-           Added  qnnrt_ir_finding.hint.
+           Added  qnnrt_ir_finding.hint, qnnrt_ir_value.ranged, .low and .high; files of
+           qnnrt.export().
            Added  qnnrt_ir_create(), qnnrt_ir_copy(), qnnrt_ir_add_weight(), qnnrt_ir_add_output().
            API: "_unsafe_view", "concat" and "detach_" are read as "view", "cat" and "detach". Of
            operators that overwrite their input, such as "relu_", node->info is that of "relu".

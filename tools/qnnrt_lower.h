@@ -2425,6 +2425,60 @@ static qnnrt_lower__view qnnrt_lower__operand(qnnrt_lower__job *job, size_t inpu
     return qnnrt_lower__view_number(job, dtype, qnnrt_ir_float(job->node, argument, 0));
 }
 
+/* Say whether an operator of two tensors is in the table of known errors. */
+static int qnnrt_lower__pair_wrong(const qnnrt_lower__job *job, const char *type,
+                                   const int32_t *pair, qnnrt_dtype dtype, uint32_t rank,
+                                   const int64_t *dims)
+{
+    static const char *const names[] = { "Ref", "Cpu", "Htp" };
+    const char *release = job->lower->desc.build_id;
+    qnnrt_tensor_desc descs[3];
+    const qnnrt_tensor_desc *inputs[2], *output = &descs[2];
+    const qnnrt_quirk *known;
+    qnnrt_quirk_node node;
+    uint32_t i, k;
+    memset(descs, 0, sizeof(descs));
+    for (i = 0; i < 2; ++i) {
+        const qnnrt_lower_tensor *t = qnnrt_lower__at(job, pair[i]);
+        inputs[i] = &descs[i];
+        descs[i].kind = t->kind;
+        descs[i].dtype = t->dtype;
+        descs[i].rank = t->rank;
+        memcpy(descs[i].dims, t->dims, sizeof(descs[i].dims));
+    }
+    descs[2].dtype = dtype;
+    descs[2].rank = rank;
+    for (k = 0; k < rank; ++k) descs[2].dims[k] = (uint32_t)dims[k];
+    memset(&node, 0, sizeof(node));
+    node.type = type;
+    node.inputs = inputs;
+    node.input_count = 2;
+    node.outputs = &output;
+    node.output_count = 1;
+    known = qnnrt_quirk_find(names[job->lower->desc.target], release != NULL ? release : "", &node);
+    return known != NULL && known->what != QNNRT_QUIRK_VALUES;
+}
+
+/* Repeat operands with Tile, one after the other, until the library computes the operator right. */
+static void qnnrt_lower__spread(qnnrt_lower__job *job, const char *type, int32_t *pair,
+                                qnnrt_dtype dtype, uint32_t rank, const int64_t *dims)
+{
+    int64_t own[QNNRT_LOWER__RANK], times[QNNRT_LOWER__RANK];
+    uint32_t i, k;
+    for (i = 2; i-- > 0;) {
+        const qnnrt_lower_tensor *t = qnnrt_lower__at(job, pair[i]);
+        if (pair[0] == QNNRT_LOWER__NONE || pair[1] == QNNRT_LOWER__NONE ||
+            qnnrt_lower__dims_same(t, rank, dims) ||
+            !qnnrt_lower__pair_wrong(job, type, pair, dtype, rank, dims)) continue;
+        for (k = 0; k < rank; ++k) {
+            own[k] = k + t->rank < rank ? 1 : t->dims[k + t->rank - rank];
+            times[k] = dims[k] / own[k];
+        }
+        pair[i] = qnnrt_lower__reshape(job, pair[i], rank, own);
+        pair[i] = qnnrt_lower__tile(job, pair[i], rank, times, dims);
+    }
+}
+
 /* Make an operator on two views, with broadcasting to `dims`. Return the result. */
 static qnnrt_lower__view qnnrt_lower__between(qnnrt_lower__job *job, const char *type,
                                               const qnnrt_lower__view *x,
@@ -2437,6 +2491,7 @@ static qnnrt_lower__view qnnrt_lower__between(qnnrt_lower__job *job, const char 
     pair[0] = *x;
     pair[1] = *y;
     qnnrt_lower__align(job, pair, 2, rank, dims, tensors, &a);
+    qnnrt_lower__spread(job, type, tensors, dtype, a.packed_rank, a.packed);
     out = qnnrt_lower__view_tensor(job, qnnrt_lower__op(job, type, tensors, 2, dtype,
                                                         a.packed_rank, a.packed, NULL), rank, dims);
     out.dtype = dtype;

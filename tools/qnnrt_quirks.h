@@ -426,6 +426,20 @@ static int qnnrt_quirk__broadcast(const qnnrt_quirk_node *node)
                                       qnnrt_quirk__count(b, 0, b->rank) != count);
 }
 
+/* Both operands repeat, and neither is static. */
+static int qnnrt_quirk__both_repeat(const qnnrt_quirk_node *node)
+{
+    const qnnrt_tensor_desc *z = qnnrt_quirk__out(node);
+    const uint64_t count = z != NULL ? qnnrt_quirk__count(z, 0, z->rank) : 0;
+    size_t i;
+    for (i = 0; i < 2; ++i) {
+        const qnnrt_tensor_desc *x = qnnrt_quirk__in(node, i);
+        if (x == NULL || x->kind == QNNRT_TENSOR_STATIC ||
+            qnnrt_quirk__count(x, 0, x->rank) == count) return 0;
+    }
+    return 1;
+}
+
 static int qnnrt_quirk__softplus(const qnnrt_quirk_node *node)
 {
     return (int)qnnrt_quirk__number(node, "operation", -1) == 7;
@@ -856,6 +870,10 @@ static const qnnrt_quirk qnnrt_quirks[] = {
 { "htp-cumulative-i32", "Htp", QNNRT_QUIRK_SOMETIMES, 0, "CumulativeSum", "i32",
   qnnrt_quirk__rank2_not_last,
   "int32, along the first of two axes: some shapes are wrong", "Transpose the axis to the end." },
+{ "htp-multiply", "Htp", QNNRT_QUIRK_SOMETIMES, 0, "ElementWiseMultiply", "f16 i32 u8 u16",
+  qnnrt_quirk__both_repeat,
+  "both operands repeat: garbage where Reshape makes both of tensors of one shape",
+  "Use Tile for one of them." },
 { "htp-overflow", "Htp", QNNRT_QUIRK_EXTREMES, 0, "ElementWiseAdd ElementWiseMultiply", "i32", NULL,
   "int32 saturates instead of wrapping", "" },
 { "htp-s8-shift", "Htp", QNNRT_QUIRK_DIFFERS, 0, "Gather Softmax", "s8", qnnrt_quirk__shifted,

@@ -1329,6 +1329,51 @@ TEST(ir_computes_integers_to_the_last_bit)
 #undef ODD
 }
 
+#define RANGED(more) "{'format': 'qnnrt.graph', 'version': 1, 'ranges': {" more "}, 'graph_inputs': [" I64("p", "1, 3") ", " \
+    F("x", "2, 3") "], 'graph_outputs': [" Y "], 'weights': [], 'nodes': [" RELU "]}"
+
+TEST(ir_reads_what_qnnrt_export_states)
+{
+    static const struct { const char *text, *why; } bad[] = {
+        { RANGED("'q': [0, 1]"), "range of \"q\": it is no input of the graph" },
+        { RANGED("'y': [0, 1]"), "range of \"y\": it is no input of the graph" },
+        { RANGED("'x': [0, 1]"), "range of \"x\": the input has no integers" },
+        { RANGED("'p': [2, 1]"), "range of \"p\": expected the lowest and the highest integer" },
+        { RANGED("'p': [0, 1.5]"), "the lowest and the highest integer" },
+        { RANGED("'p': [0, 1e300]"), "the lowest and the highest integer" },
+        { RANGED("'p': [0, 18446744073709551616]"), "the lowest and the highest integer" },
+        { RANGED("'p': [0]"), "the lowest and the highest integer" },
+        { RANGED("'p': [0, 1, 2]"), "the lowest and the highest integer" },
+        { RANGED("'p': [[0, 1], {'a': 2}]"), "the lowest and the highest integer" },
+    };
+    qnnrt_ir *ir = graph(RANGED("'p': [-3, 9223372036854775807]")), *copy;
+    size_t i;
+    CHECK(ir != NULL);
+    CHECK_EQ(check(ir), QNNRT_OK);
+    CHECK_EQ(qnnrt_ir_copy(ir, NULL, &copy, &err), QNNRT_OK);
+    CHECK(copy->inputs[0]->ranged && copy->inputs[0]->low == -3 && copy->inputs[0]->high == INT64_MAX);
+    CHECK(!copy->inputs[1]->ranged);
+    qnnrt_ir_free(copy);
+    qnnrt_ir_free(ir);
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); ++i) {
+        ir = graph(bad[i].text);
+        CHECK(ir != NULL);
+        CHECK_EQ(check(ir), QNNRT_E_FORMAT);
+        CHECK(found(bad[i].why, ""));
+        qnnrt_ir_free(ir);
+    }
+    CHECK(graph("{'format': 'qnnrt.graph', 'version': 2}") == NULL);
+    CHECK_EQ(err.code, QNNRT_E_VERSION);
+    CHECK_STR(err.text, "a graph of version 2, known is 1");
+    CHECK_STR(err.hint, "Use the release of qnnrt that exported the model.");
+    CHECK(graph("{'format': 'onnx'}") == NULL);
+    CHECK_STR(err.text, "not an exported graph: its format is \"onnx\"");
+    CHECK(graph("{'ranges': [1]}") == NULL);
+    CHECK_STR(err.text, "\"ranges\" is not an object");
+    CHECK(graph("{'ranges': {'p': 1}}") == NULL);
+    CHECK_STR(err.text, "\"ranges\" is not a list");
+}
+
 TEST(ir_reads_rope_in_both_orders)
 {
     static const char *const orders[] = { F("f", "2") ", " I64("p", "1, 3"), I64("p", "1, 3") ", " F("f", "2") };
@@ -1376,6 +1421,7 @@ TEST_MAIN("ir")
     RUN(ir_evaluation_is_asked_without_data);
     RUN(ir_checks_every_input);
     RUN(ir_computes_integers_to_the_last_bit);
+    RUN(ir_reads_what_qnnrt_export_states);
     RUN(ir_reads_rope_in_both_orders);
     RUN(ir_folds_what_depends_on_constants_alone);
     RUN(ir_folding_has_a_budget);

@@ -584,7 +584,7 @@ static int same_value(const qnnrt_ir_value *a, const qnnrt_ir_value *b)
     if (a == NULL || b == NULL) return a == b;
     return strcmp(a->name, b->name) == 0 && a->dtype == b->dtype && a->rank == b->rank && a->count == b->count &&
            memcmp(a->dims, b->dims, a->rank * sizeof(*a->dims)) == 0 && a->origin == b->origin && a->users == b->users &&
-           a->is_output == b->is_output && a->index == b->index && (a->key == NULL) == (b->key == NULL) &&
+           a->is_output == b->is_output && a->index == b->index && a->ranged == b->ranged && a->low == b->low && a->high == b->high && (a->key == NULL) == (b->key == NULL) &&
            (a->key == NULL || strcmp(a->key, b->key) == 0) &&
            (a->origin != QNNRT_IR_CONSTANT || a->count == 0 || memcmp(a->data, b->data, bytes_of(a)) == 0);
 }
@@ -689,7 +689,7 @@ static int round_trip(qnnrt_ir *ir, int renamed, int runs)
 
 TEST(ir_write_gives_back_the_data_files)
 {
-    static const char *const files[] = { "tiny_cnn", "tiny_prefill", "tiny_decode", "torch_cnn", "torch_llama", "ops" };
+    static const char *const files[] = { "tiny_cnn", "tiny_prefill", "tiny_decode", "torch_cnn", "torch_llama", "ops", "../exported/blocks/graph" };
     static qnnrt_result (*const passes[])(qnnrt_ir *, qnnrt_error *) = {
         qnnrt_ir_pass_inplace, qnnrt_ir_pass_noops, qnnrt_ir_pass_native, qnnrt_ir_pass_rms_norm, qnnrt_ir_pass_layer_norm,
         qnnrt_ir_pass_silu, qnnrt_ir_pass_linear, qnnrt_ir_pass_attention, qnnrt_ir_pass_gqa, qnnrt_ir_pass_gelu,

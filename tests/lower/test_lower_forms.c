@@ -315,8 +315,48 @@ TEST(lower_forms_outputs_of_every_origin)
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
 }
 
+#define VIEW(out, shape, size) \
+    "{\"name\":\"" out "\",\"op_type\":\"aten.view.default\",\"inputs\":[" IN("x", "float32", "[2,6]") "],\"outputs\":[" \
+    IN(out, "float32", shape) "],\"attrs\":{\"size\":" size "}}"
+
+/* HTP computes a product wrong whose operands both repeat, where Reshape makes both: one becomes a Tile. */
+TEST(lower_forms_repeat_one_operand_of_a_product)
+{
+    static const char text[] =
+        "{\"graph_inputs\":[" IN("x", "float32", "[2,6]") "],\"graph_outputs\":[" IN("z", "float32", "[2,6,6]") "],\"weights\":[],"
+        "\"nodes\":[" VIEW("a", "[2,1,6]", "[2,1,6]") "," VIEW("b", "[2,6,1]", "[2,6,1]") ","
+        "{\"name\":\"z\",\"op_type\":\"aten.mul.Tensor\",\"inputs\":[" IN("a", "float32", "[2,1,6]") ","
+        IN("b", "float32", "[2,6,1]") "],\"outputs\":[" IN("z", "float32", "[2,6,6]") "],\"attrs\":{}}]}";
+    double bar;
+    qnnrt_backend *backend = NULL;
+    int htp;
+    open_library(&backend, &bar);
+    seed = 7;
+    CHECK(form(backend, text, "f2,6", 0) <= bar);
+    for (htp = 0; htp < 2; ++htp) {
+        const qnnrt_lower_graph_info *graph;
+        qnnrt_lower_desc desc;
+        qnnrt_lower *lower = NULL;
+        qnnrt_ir *ir = NULL;
+        size_t i, tiles = 0;
+        memset(&desc, 0, sizeof(desc));
+        desc.target = htp ? QNNRT_LOWER_HTP : QNNRT_LOWER_REF;
+        CHECK_EQ(qnnrt_ir_read(text, strlen(text), NULL, &ir, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_graph(lower, ir, "g", &err), QNNRT_OK);
+        graph = &qnnrt_lower_get_info(lower)->graphs[0];
+        for (i = 0; i < graph->op_count; ++i) tiles += strcmp(graph->ops[i].type, "Tile") == 0;
+        CHECK_EQ(tiles, (size_t)htp);
+        qnnrt_lower_free(lower);
+        qnnrt_ir_free(ir);
+    }
+    CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
+}
+
 TEST_MAIN("lower_forms")
 {
     RUN(lower_forms_of_operators_are_right);
     RUN(lower_forms_outputs_of_every_origin);
+    RUN(lower_forms_repeat_one_operand_of_a_product);
 }

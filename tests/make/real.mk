@@ -50,6 +50,13 @@ lower-ops: $(B)/c99/lower_ops $(B)/libQnnRef.so
 	@$(B)/c99/lower_ops $(B)/libQnnRef.so $(B)/qnn/2.47/onnxruntime_qnn/libQnnCpu.so \
 	    $(B)/qnn/2.51/onnxruntime_qnn/libQnnHtp.so
 
+.PHONY: ops-broadcast
+## ops-broadcast: each operator of two operands in each way of broadcasting, alone and behind Reshapes (RANK=3, ONLY=Multiply)
+RANK ?= 3
+ops-broadcast: $(B)/c99/ops $(B)/libQnnRef.so
+	@$(call fetch,2.47 2.51)
+	@$(PIN) $(B)/c99/ops $(B)/libQnnRef.so $(B)/qnn --broadcast $(RANK) --only '$(ONLY)'
+
 .PHONY: ops-sweep
 ## ops-sweep: look for random nodes that Qualcomm's libraries compute wrong (EACH=60 per family, SEED=1, ONLY=norm)
 EACH ?= 60

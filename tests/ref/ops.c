@@ -2,6 +2,8 @@
 
        ops REF_LIBRARY QNN_FOLDER [--oracle FILE] [--golden FILE | --update FILE] [--seeds N] [--only PART]
        ops REF_LIBRARY QNN_FOLDER --sweep N [--seed S] [--only FAMILY]
+       ops REF_LIBRARY QNN_FOLDER --broadcast RANK [--only OPERATOR] [--form FORM]
+       ops REF_LIBRARY QNN_FOLDER --node "OPERATOR | TYPES | INPUTS | OUTPUTS | PARAMETERS"
        ops --dump FILE [--seeds N] [--only PART]
 
    Every line of ops_cases.h is an operator in one variant. For each of its types, the public calls of
@@ -55,6 +57,7 @@
        ...=(1,2,3)       these values, repeated
        ...#              all values are different
        ...!              static
+       ...@[dims]        the graph's input has these dims, and a Reshape makes the operand of it
        -                 an optional input that is left out
 
    Parameters are NAME=value: 3 is UINT_32, i3 INT_32, 1.5 FLOAT_32, true BOOL_8; [1,2] is a tensor of
@@ -120,6 +123,8 @@ typedef struct ops_tensor {
     uint8_t        *multipliers;
     qnnrt_blocks    blocks;
     unsigned char  *data;                /* NULL: an output */
+    char            made_name[32];
+    qnnrt_tensor_desc source;            /* what a Reshape makes this tensor of; rank 0: none does */
 } ops_tensor;
 
 typedef struct ops_param {
@@ -482,6 +487,21 @@ static void fill(const ops_graph *g, ops_tensor *t, const char *values, int dist
     t->desc.data = t->data;
 }
 
+/* Let a Reshape make a tensor of another one, which has its kind and data. */
+static void reshaped(ops_tensor *t)
+{
+    qnnrt_tensor_desc source = t->desc;
+    source.rank = t->source.rank;
+    memcpy(source.dims, t->source.dims, sizeof source.dims);
+    source.name = t->name;
+    t->source = source;
+    snprintf(t->made_name, sizeof t->made_name, "%s_view", t->name);
+    t->desc.name = t->made_name;
+    t->desc.kind = QNNRT_TENSOR_INNER;
+    t->desc.data = NULL;
+    t->desc.bytes = 0;
+}
+
 /* Read one token of the columns in and out. */
 static void tensor_read(ops_graph *g, ops_tensor *t, const char *at, int output)
 {
@@ -503,6 +523,7 @@ static void tensor_read(ops_graph *g, ops_tensor *t, const char *at, int output)
         char letter = *at++;
         if (letter == '!') t->desc.kind = QNNRT_TENSOR_STATIC;
         else if (letter == '#') distinct = 1;
+        else if (letter == '@') t->source.rank = dims_read(g, &at, t->source.dims);
         else if (letter == '{') {
             t->low = expression(g, &at);
             expect(g, &at, ',');
@@ -515,7 +536,7 @@ static void tensor_read(ops_graph *g, ops_tensor *t, const char *at, int output)
             at += strcspn(at, ")");
             expect(g, &at, ')');
         } else if (letter == ':') {
-            size_t word = strcspn(at, "/{!#=");
+            size_t word = strcspn(at, "/{!#=@");
             if (word == 1 && *at == 'W')
                 t->type = g->type->quantized && strcmp(g->type->name, "u8") != 0 ? type_find("s8", 2) : g->type;
             else if (word == 1 && *at == 'U') t->type = g->type->quantized ? type_find("u8", 2) : g->type;
@@ -552,6 +573,7 @@ static void tensor_read(ops_graph *g, ops_tensor *t, const char *at, int output)
     }
     if (!output) fill(g, t, values, distinct);
     if (t->desc.kind != QNNRT_TENSOR_STATIC) { t->desc.data = NULL; t->desc.bytes = 0; }
+    if (t->source.rank > 0) reshaped(t);
 }
 
 /* Read a parameter "name=value". */
@@ -649,6 +671,32 @@ static void failed(ops_result *result, ops_what what, const qnnrt_error *err)
         if (*at == '\n') *at = ' ';
 }
 
+/* Declare an input, and the Reshape that makes it, if there is one. */
+static qnnrt_tensor input_add(qnnrt_builder *builder, const ops_tensor *t)
+{
+    qnnrt_tensor source, made;
+    qnnrt_node_desc node;
+    if (t->absent) return QNNRT_NO_TENSOR;
+    if (t->source.rank == 0) return qnnrt_builder_tensor(builder, &t->desc);
+    source = qnnrt_builder_tensor(builder, &t->source);
+    made = qnnrt_builder_tensor(builder, &t->desc);
+    memset(&node, 0, sizeof node);
+    node.type = "Reshape";
+    node.name = t->made_name;
+    node.inputs = &source;
+    node.input_count = 1;
+    node.outputs = &made;
+    node.output_count = 1;
+    qnnrt_builder_node(builder, &node);
+    return made;
+}
+
+/* Return whether the caller gives this input. */
+static int given(const ops_tensor *t)
+{
+    return !t->absent && (t->source.rank > 0 ? t->source.kind : t->desc.kind) == QNNRT_TENSOR_INPUT;
+}
+
 static void graph_run(qnnrt_backend *backend, ops_graph *g, ops_result *result)
 {
     qnnrt_error err;
@@ -667,8 +715,7 @@ static void graph_run(qnnrt_backend *backend, ops_graph *g, ops_result *result)
     if (qnnrt_builder_create(backend, NULL, &builder, &err) != QNNRT_OK) { failed(result, OPS_REFUSED, &err);
         return; }
     qnnrt_builder_graph(builder, &graph);
-    for (i = 0; i < g->in_count; ++i)
-        in[i] = g->in[i].absent ? QNNRT_NO_TENSOR : qnnrt_builder_tensor(builder, &g->in[i].desc);
+    for (i = 0; i < g->in_count; ++i) in[i] = input_add(builder, &g->in[i]);
     for (i = 0; i < g->out_count; ++i) {
         out[i] = qnnrt_builder_tensor(builder, &g->out[i].desc);
         result->bytes += g->out[i].count * g->out[i].type->bytes;
@@ -689,7 +736,7 @@ static void graph_run(qnnrt_backend *backend, ops_graph *g, ops_result *result)
         goto done;
     }
     for (i = 0; i < g->in_count; ++i)
-        if (!g->in[i].absent && g->in[i].desc.kind == QNNRT_TENSOR_INPUT &&
+        if (given(&g->in[i]) &&
             qnnrt_bind(run, g->in[i].name, g->in[i].data, (size_t)g->in[i].count * g->in[i].type->bytes) != QNNRT_OK)
             goto failed;
     result->data = (unsigned char *)make(result->bytes, 1);
@@ -1014,8 +1061,9 @@ static void backend_split(int which, char backend[16], char release[24])
     if (backend_names[which][length] == '-') snprintf(release, 24, "v%s.0.2609", backend_names[which] + length + 1);
 }
 
-/* Find the line that a result is known by, or -1. */
-static int known_find(const ops_job *job, int which)
+/* Find the line that a result is known by, or -1. Lines about extreme values excuse the cases that have
+   some: those of ops_cases.h. */
+static int known_find(const ops_job *job, int which, int extremes)
 {
     static ops_node n;
     const ops_result *result = &job->results[which];
@@ -1032,6 +1080,7 @@ static int known_find(const ops_job *job, int which)
         case QNNRT_QUIRK_CRASHES: same = result->what == OPS_CRASHED; break;
         case QNNRT_QUIRK_SOMETIMES:
         case QNNRT_QUIRK_MAY_CRASH: same = result->what != OPS_REFUSED; break;
+        case QNNRT_QUIRK_EXTREMES: same = extremes && result->what == OPS_DIFFERS; break;
         default: same = result->what == OPS_DIFFERS; break;
         }
         if (same && qnnrt_quirk_applies(k, backend, release, &n.node)) found = i;
@@ -1218,6 +1267,7 @@ static void table(ops_text *text, const ops_job *jobs, size_t count)
 }
 
 #include "ops_sweep.h"
+#include "ops_broadcast.h"
 
 /* Draw `each` nodes of every family whose name contains `only`. */
 static const ops_case *sweep_rows(uint64_t seed, uint32_t each, const char *only, size_t *count)
@@ -1230,6 +1280,32 @@ static const ops_case *sweep_rows(uint64_t seed, uint32_t each, const char *only
         for (i = 0; i < each && strstr(sweep_families[family].name, only) != NULL; ++i, ++*count)
             sweep_draw_case(&draws[*count], seed, family, i, &rows[*count]);
     return rows;
+}
+
+/* Read one node: "operator | types | inputs | outputs | parameters". */
+static const ops_case *given_row(char *text)
+{
+    static ops_case row;
+    const char **fields[5];
+    int i;
+    memset(&row, 0, sizeof row);
+    fields[0] = &row.op;
+    fields[1] = &row.types;
+    fields[2] = &row.in;
+    fields[3] = &row.out;
+    fields[4] = &row.params;
+    row.variant = "given";
+    row.tolerance = "";
+    for (i = 0; i < 5; ++i) {
+        char *end;
+        text += strspn(text, " ");
+        *fields[i] = text;
+        text += strcspn(text, "|");
+        for (end = text; end > *fields[i] && end[-1] == ' '; --end) {}
+        text += *text != '\0';
+        *end = '\0';
+    }
+    return &row;
 }
 
 /* Print the results of drawn nodes that need a line in the table, and those that contradict one; return their
@@ -1253,7 +1329,7 @@ static unsigned sweep_report(ops_job *jobs, size_t count, const int *there)
             if (job->results[which].what == OPS_REFUSED) ++refused[which];
             else if (job->results[which].what != OPS_DONE) {
                 ++differ[which];
-                if ((line = known_find(job, which)) < 0) note = " NEW";
+                if ((line = known_find(job, which, 0)) < 0) note = " NEW";
                 else name = qnnrt_quirks[line].name;
             } else if (which != reference && job->results[reference].what == OPS_DONE &&
                        (line = known_contradicted(job,
@@ -1304,8 +1380,10 @@ int main(int argc, char **argv)
 {
     const char *library = NULL, *folder = NULL, *dump_path = NULL, *golden = NULL, *update = NULL, *only = "";
     const char *oracle = getenv("QNNRT_ORACLE");
+    const char *form = "";
+    char *node = NULL;
     const ops_case *rows = ops_cases;
-    uint32_t seeds = 1, seed, sweep = 0, first = 1;
+    uint32_t seeds = 1, seed, sweep = 0, broadcast = 0, first = 1;
     uint64_t hit[KNOWN + 1] = { 0 };
     unsigned passed = 0, wrong = 0, number = 0;
     size_t count = 0, row_count = CASES, i;
@@ -1328,11 +1406,17 @@ int main(int argc, char **argv)
         else if (strcmp(argv[a], "--only") == 0) only = value;
         else if (strcmp(argv[a], "--seeds") == 0) seeds = (uint32_t)strtoul(value, NULL, 10);
         else if (strcmp(argv[a], "--sweep") == 0) sweep = (uint32_t)strtoul(value, NULL, 10);
+        else if (strcmp(argv[a], "--broadcast") == 0) broadcast = (uint32_t)strtoul(value, NULL, 10);
+        else if (strcmp(argv[a], "--form") == 0) form = value;
+        else if (strcmp(argv[a], "--node") == 0) node = argv[a + 1];
         else if (strcmp(argv[a], "--seed") == 0) first = (uint32_t)strtoul(value, NULL, 10);
         else die("unknown option %s", argv[a]);
         ++a;
     }
     if (sweep > 0) rows = sweep_rows(first, sweep, only, &row_count);
+    if (broadcast > 0) rows = broadcast_rows(broadcast, only, form, &row_count);
+    if (node != NULL) { rows = given_row(node); row_count = 1; }
+    sweep += broadcast + (node != NULL);
     jobs = (ops_job *)make(row_count * TYPES * seeds, sizeof *jobs);
     for (i = 0; i < row_count; ++i) {
         const char *at = rows[i].types;
@@ -1383,7 +1467,7 @@ int main(int argc, char **argv)
                        job->row->op, job->row->variant, job->type->name, (unsigned)job->seed, backend_names[which]);
                 continue;
             }
-            job->known[which] = known_find(job, which);
+            job->known[which] = known_find(job, which, 1);
             if (job->known[which] >= 0) {
                 const qnnrt_quirk *known = &qnnrt_quirks[job->known[which]];
                 hit[job->known[which]] |= (uint64_t)1 << (listed(known->ops, job->row->op) - 1);

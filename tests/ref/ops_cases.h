@@ -87,6 +87,7 @@ static const ops_case ops_cases[] = {
 { "ElementWiseMultiply", "overflow",  "i32", "x[4]=(123456,-123456,1000,7) y[4]=(65536,65536,5,-9)", "z[4]", "", "" },
 { "ElementWiseMultiply", "same",      "f32 f16 u8 u16 i32 s8 s16", "x[a,B,C] y[a,B,C]{-2,1}", "z[a,B,C]{-3,3}", "", "u16:2" },
 { "ElementWiseMultiply", "broadcast", "f32 f16 u8 u16 i32", "x[1] y[a,B,C]{-2,1}", "z[a,B,C]{-3,3}", "", "u16:2" },
+{ "ElementWiseMultiply", "both_repeat", "f32 f16 u8 u16 i32 s8 s16", "x[4,1,4]@[4,4] y[4,4,1]@[4,4]{-2,1}", "z[4,4,4]{-3,3}", "", "u16:2" },
 { "ElementWiseSubtract", "same",      "f32 f16 u8 u16 i32 s8 s16", "x[a,B,C] y[a,B,C]{-2,1}", "z[a,B,C]{-3,3}", "", "u16:2" },
 { "ElementWiseSubtract", "broadcast", "f32 f16 u8 u16 i32", "x[a,B,C] y[B,C]{-2,1}", "z[a,B,C]{-3,3}", "", "u16:2" },
 { "ElementWiseSubtract", "rank5",   "f32 f16 i32", "x[24,8,15,1,1] y[1]{-2,1}", "z[24,8,15,1,1]{-3,3}", "", "" },

@@ -675,13 +675,9 @@ static const struct { const char *name; sweep_family draw; } sweep_families[] = 
 };
 enum { SWEEP_FAMILIES = sizeof sweep_families / sizeof sweep_families[0] };
 
-/* Draw node `number` of a family. */
-static void sweep_draw_case(ops_sweep *s, uint64_t seed, int family, unsigned number, ops_case *row)
+/* Let a row of the table be what was drawn. */
+static void sweep_row(const ops_sweep *s, ops_case *row)
 {
-    memset(s, 0, sizeof *s);
-    s->state = seed * 1000003u + number * 7919u + (uint64_t)family;
-    snprintf(s->variant, sizeof s->variant, "%s%u", sweep_families[family].name, number);
-    sweep_families[family].draw(s);
     row->op = s->op;
     row->variant = s->variant;
     row->types = s->types;
@@ -689,4 +685,14 @@ static void sweep_draw_case(ops_sweep *s, uint64_t seed, int family, unsigned nu
     row->out = s->out;
     row->params = s->params;
     row->tolerance = s->tolerance;
+}
+
+/* Draw node `number` of a family. */
+static void sweep_draw_case(ops_sweep *s, uint64_t seed, int family, unsigned number, ops_case *row)
+{
+    memset(s, 0, sizeof *s);
+    s->state = seed * 1000003u + number * 7919u + (uint64_t)family;
+    snprintf(s->variant, sizeof s->variant, "%s%u", sweep_families[family].name, number);
+    sweep_families[family].draw(s);
+    sweep_row(s, row);
 }
