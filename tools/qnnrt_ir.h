@@ -2761,6 +2761,7 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("softmax.int", 1, 1, "int dim, dtype? dtype", softmax, softmax) \
     X("_softmax.default", 1, 1, "int dim, bool half_to_float=false", softmax, softmax) \
     X("log_softmax.int", 1, 1, "int dim, dtype? dtype", softmax, softmax) \
+    X("_safe_softmax.default", 1, 1, "int dim, dtype? dtype", softmax, softmax) \
     /* copies and casts */ \
     X("alias.default", 1, 1, "", same, copy) \
     X("detach.default", 1, 1, "", same, copy) \
@@ -2878,7 +2879,7 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("group_norm.default", 1, 3, "int num_groups, float eps=1e-5", group_norm, norm) \
     X("_weight_norm.default", 2, 2, "int dim=0", weight_norm, weight_norm) \
     X("scaled_dot_product_attention.default", 3, 4, "float dropout_p=0, bool is_causal=false, " \
-      "float? scale, bool enable_gqa=false", attention, attention) \
+      "float? scale, bool enable_gqa=false, bool nan_rows=false", attention, attention) \
     /* new values */ \
     X("full.default", 0, 0, "ints size, Scalar fill_value, dtype? dtype", full, fill) \
     X("ones.default", 0, 0, "ints size, dtype? dtype", full, fill) \
@@ -5929,19 +5930,23 @@ static int qnnrt_ir__eval_softmax(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0];
     const int logarithm = strncmp(e->node->op, "log_", 4) == 0;
+    const int safe = strncmp(e->node->op, "_safe_", 6) == 0;   /* rows of -infinity become 0 */
     int64_t outer, size, inner, o, n;
     qnnrt_ir__wide_split(x, qnnrt_ir__eval_axis(e, "dim", x->rank), &outer, &size, &inner);
     for (o = 0; o < outer * inner; ++o) {
         const int64_t begin = o / inner * size * inner + o % inner;
         double most = -HUGE_VAL, sum = 0, t;
+        int seen = !safe;
         for (n = 0; n < size; ++n) {
             t = qnnrt_ir__wide_f(x, begin + n * inner);
             if (t > most) most = t;
+            if (!(t <= -HUGE_VAL)) seen = 1;
         }
         for (n = 0; n < size; ++n) sum += exp(qnnrt_ir__wide_f(x, begin + n * inner) - most);
         for (n = 0; n < size; ++n) {
             t = qnnrt_ir__wide_f(x, begin + n * inner) - most;
-            qnnrt_ir__wide_put(e->out, begin + n * inner, logarithm ? t - log(sum) : exp(t) / sum);
+            t = logarithm ? t - log(sum) : exp(t) / sum;
+            qnnrt_ir__wide_put(e->out, begin + n * inner, seen ? t : 0);
         }
     }
     return 1;
@@ -6806,9 +6811,10 @@ static int qnnrt_ir__eval_conv(qnnrt_ir__eval *e)
     return 1;
 }
 
-/* Turn a row of scores into shares: mask, softmax. `at`: the place of its mask. */
+/* Turn a row of scores into shares: mask, softmax. `at`: the place of its mask. A row of -infinity
+   becomes 0, as in PyTorch 2.5 and later; `nan`: NaN, as from softmax. */
 static void qnnrt_ir__gemm_shares(double *scores, int64_t count, const qnnrt_ir__wide *mask,
-                                     int64_t at, int64_t step, int64_t seen)
+                                     int64_t at, int64_t step, int64_t seen, int nan)
 {
     double most = -HUGE_VAL, sum = 0;
     int64_t c;
@@ -6817,9 +6823,10 @@ static void qnnrt_ir__gemm_shares(double *scores, int64_t count, const qnnrt_ir_
         else if (mask != NULL && qnnrt_ir__wide_i(mask, at + c * step) == 0) scores[c] = -HUGE_VAL;
         if (c >= seen) scores[c] = -HUGE_VAL;
         if (scores[c] > most) most = scores[c];
+        if (!(scores[c] <= -HUGE_VAL)) nan = 1;
     }
     for (c = 0; c < count; ++c) sum += scores[c] = exp(scores[c] - most);
-    for (c = 0; c < count; ++c) scores[c] /= sum;
+    for (c = 0; c < count; ++c) scores[c] = nan ? scores[c] / sum : 0;
 }
 
 /* Of each head, for 64 rows at a time: query times keys, then shares times values. */
@@ -6832,6 +6839,7 @@ static int qnnrt_ir__eval_attention(qnnrt_ir__eval *e)
     const int64_t values = v->dims[r - 1];
     const int64_t heads = r > 2 ? q->dims[r - 3] : 1, shared = r > 2 ? heads / key->dims[r - 3] : 1;
     const int causal = qnnrt_ir_int(e->node, "is_causal", 0) != 0;
+    const int nan = qnnrt_ir_int(e->node, "nan_rows", 0) != 0;
     int64_t dims[QNNRT_IR_RANK], count, head, row, k;
     qnnrt_ir__wide scores;
     qnnrt_ir__gemm to, from;
@@ -6869,7 +6877,7 @@ static int qnnrt_ir__eval_attention(qnnrt_ir__eval *e)
             for (k = 0; k < to.rows; ++k)
                 qnnrt_ir__gemm_shares((double *)(void *)scores.room + k * cells, cells, mask,
                                          w.place[0] + (row + k) * w.stride[0][r - 2],
-                                         w.stride[0][r - 1], causal ? row + k + 1 : cells);
+                                         w.stride[0][r - 1], causal ? row + k + 1 : cells, nan);
             qnnrt_ir__gemm_run(&from);
         }
     }
@@ -8832,6 +8840,8 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_write(const qnnrt_ir *ir, struct qnnrt_json_w
            Added  qnnrt_ir_finding.hint, qnnrt_ir_value.ranged, .low and .high; files of
            qnnrt.export().
            Added  qnnrt_ir_create(), qnnrt_ir_copy(), qnnrt_ir_add_weight(), qnnrt_ir_add_output().
+           Fixed  Attention has 0 in rows whose mask leaves nothing, as in PyTorch, and NaN with the
+           argument nan_rows, which qnnrt_ir_pass_attention() gives to what softmax computed.
            API: "_unsafe_view", "concat" and "detach_" are read as "view", "cat" and "detach". Of
            operators that overwrite their input, such as "relu_", node->info is that of "relu".
            qnnrt_ir_node.fate is .mapping.

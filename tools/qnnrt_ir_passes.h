@@ -148,8 +148,9 @@ QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_bn_fold(qnnrt_ir *ir, qnnrt_error
 QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_gelu(qnnrt_ir *ir, qnnrt_error *err);
 
 /* Turn softmax(query * key^T * scale + mask) * value into "scaled_dot_product_attention.default",
-   in the place of the last product, with the arguments scale and enable_gqa (when one head of keys
-   and values serves several queries). Softmax is over the last dimension, mask is a float tensor
+   in the place of the last product, with the arguments scale, enable_gqa (when one head of keys and
+   values serves several queries) and, with a mask, nan_rows: softmax has NaN in rows of -infinity,
+   where the operator has 0. Softmax is over the last dimension, mask is a float tensor
    that broadcasts to the scores, or absent; query or key may be scaled before. Query, key and value
    are the tensors before their conversions to wider floats, and before a transpose of the key; a
    key that is kept transposed gets a permute. Inner results must have one reader, which may be
@@ -1534,6 +1535,8 @@ static int qnnrt_pass__attention_become(qnnrt_pass__work *p, qnnrt_ir_node *node
     if (!qnnrt_pass__become(p, node, "scaled_dot_product_attention.default", a->inputs,
                             a->inputs[3] != NULL ? 4 : 3)) return 0;
     if (!qnnrt_ir_set_float(p->ir, node, "scale", a->scale)) return qnnrt_pass__memory(p);
+    if (a->inputs[3] != NULL && !qnnrt_ir_set_bool(p->ir, node, "nan_rows", 1))
+        return qnnrt_pass__memory(p);
     if (r > 2 && a->inputs[0]->dims[r - 3] != a->inputs[1]->dims[r - 3] &&
         !qnnrt_ir_set_bool(p->ir, node, "enable_gqa", 1)) return qnnrt_pass__memory(p);
     qnnrt_pass__match_fuse(p, &a->m, node);

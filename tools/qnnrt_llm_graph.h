@@ -1769,6 +1769,8 @@ static qnnrt_ir_value *qnnrt_llm_graph__attend(qnnrt_llm_graph__maker *g, qnnrt_
     qnnrt_llm_graph__real(g, "scale", m->score_scale);
     qnnrt_llm_graph__good(g, qnnrt_ir_set_bool(g->ir, g->node, "enable_gqa",
                                                m->heads != m->kv_heads));
+    /* The caller's mask: each row of a token has its own cell, and others do not matter. */
+    qnnrt_llm_graph__good(g, qnnrt_ir_set_bool(g->ir, g->node, "nan_rows", 1));
     return out;
 }
 

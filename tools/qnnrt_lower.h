@@ -147,7 +147,7 @@
    ROOMS (search for the tag)
        >>config >>arena >>params >>tensor >>static >>operator                       the floor
        >>layout >>align                                                             values
-       >>elementwise >>binary >>shape >>reduce >>linear >>places >>image >>norm
+       >>elementwise >>binary >>shape >>reduce >>linear >>attention >>places >>image >>norm
        >>select >>table >>range                                                     operators
        >>round >>weight_only >>custom >>graph >>encode >>propagate >>forms >>quant        programs
        >>cut >>emit >>public
@@ -524,6 +524,7 @@ QNNRT_LOWER_API const qnnrt_lower_rule *qnnrt_lower_rule_get(size_t index);
 
 #include "qnnrt_quirks.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -3069,7 +3070,7 @@ static void qnnrt_lower__do_diff(qnnrt_lower__job *job)
 
 /* =====================================================================================
    REDUCE                                                                        >>reduce
-   Operators over some axes, and softmax.
+   Operators over some axes.
    Needs: >>config >>params >>tensor >>operator >>layout >>align >>elementwise >>binary >>shape
    Knows nothing of: weights
    ===================================================================================== */
@@ -3282,35 +3283,11 @@ static void qnnrt_lower__do_topk(qnnrt_lower__job *job)
     }
 }
 
-/* Apply Softmax or LogSoftmax along an axis of a view. */
-static void qnnrt_lower__softmax(qnnrt_lower__job *job, const char *type, qnnrt_lower__view *x,
-                                 uint32_t axis)
-{
-    qnnrt_lower__aligned a;
-    qnnrt_lower__params p;
-    const int anywhere = job->lower->desc.target == QNNRT_LOWER_CPU && type[0] == 'S';
-    int32_t t = qnnrt_lower__arrange(job, x, 1u << axis, anywhere ? -1 : (int32_t)axis, &a);
-    memset(&p, 0, sizeof(p));
-    qnnrt_lower__u32(&p, "axis", qnnrt_lower__packed_axis(&a, axis));
-    qnnrt_lower__f32(&p, "beta", 1);
-    t = qnnrt_lower__op(job, type, &t, 1, x->dtype, a.packed_rank, a.packed, &p);
-    qnnrt_lower__become(x, t, &a);
-}
-
-static void qnnrt_lower__do_softmax(qnnrt_lower__job *job)
-{
-    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
-    qnnrt_lower__view_cast(job, &x, qnnrt_lower__dtype(job, job->node->outputs[0]->dtype));
-    qnnrt_lower__softmax(job, job->node->op[0] == 'l' ? "LogSoftmax" : "Softmax", &x,
-                         qnnrt_lower__axis(job->node, "dim", x.rank, -1));
-    qnnrt_lower__set(job, 0, x.tensor, x.order);
-}
-
 /* =====================================================================================
    LINEAR                                                                        >>linear
-   Products of matrices, and attention.
+   Products of matrices.
    Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>elementwise
-          >>binary >>shape >>reduce
+          >>binary >>shape
    Knows nothing of: images
    ===================================================================================== */
 
@@ -3579,13 +3556,139 @@ static void qnnrt_lower__do_addmm(qnnrt_lower__job *job)
     qnnrt_lower__pair(job, "ElementWiseAdd", pair);
 }
 
+/* =====================================================================================
+   ATTENTION                                                                  >>attention
+   Softmax and attention, and rows whose mask leaves nothing.
+   Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>elementwise
+          >>binary >>reduce >>linear
+   Knows nothing of: other operators
+   ===================================================================================== */
+
+/* What masks put in the place of what they hide. float16 holds none of the first two. */
+enum {
+    QNNRT_LOWER__INFINITE = 1,           /* -infinity: a row of it is NaN after softmax, 0 after
+                                            attention */
+    QNNRT_LOWER__LOWEST = 2,             /* a number beyond float16: a row of it gives the mean */
+    QNNRT_LOWER__LOW = 4,                /* one at which float16 has no fractions left */
+    QNNRT_LOWER__GIVEN = 8               /* unknown: the caller's */
+};
+
+/* Scores at or below are equal. Bools hide with it. */
+enum { QNNRT_LOWER__MASKED = -30000, QNNRT_LOWER__MASK_STATIC = 1 << 17, QNNRT_LOWER__STEPS = 8 };
+
+static unsigned qnnrt_lower__hides_number(double x)
+{
+    return x <= -HUGE_VAL ? QNNRT_LOWER__INFINITE : x <= -60000 ? QNNRT_LOWER__LOWEST
+           : x <= -500 ? QNNRT_LOWER__LOW : 0;
+}
+
+/* Return what a mask, or scores with their mask, hides with. `steps`: how far to look back. */
+static unsigned qnnrt_lower__hides(qnnrt_lower__job *job, const qnnrt_ir_value *value, int steps)
+{
+    static const char *const kept[] = {
+        "where.", "masked_fill.", "add.", "sub.", "rsub.", "mul.", "cat.", "minimum.", "maximum.",
+        "slice.", "select.", "squeeze.", "unsqueeze.", "expand.", "repeat.", "view.", "reshape.",
+        "permute.", "transpose.", "to.", "_to_copy.", "clone.", "alias.", "contiguous.", NULL
+    };
+    static const char *const numbers[] = { "value", "other", "self", NULL };
+    const qnnrt_ir_node *node = qnnrt_ir_producer(value);
+    unsigned out = 0;
+    size_t i;
+    if (value->origin == QNNRT_IR_CONSTANT || value->origin == QNNRT_IR_WEIGHT) {
+        const double *values;
+        if (qnnrt_ir_dtype_kind(value->dtype) != 2 || value->count > QNNRT_LOWER__MASK_STATIC ||
+            qnnrt_lower__known(job->lower, value) == NULL) return 0;
+        values = qnnrt_lower__values(job, value);
+        for (i = 0; values != NULL && i < value->count; ++i)
+            out |= qnnrt_lower__hides_number(values[i]);
+        return out;
+    }
+    if (node == NULL) return value->origin == QNNRT_IR_INPUT ? QNNRT_LOWER__GIVEN : 0;
+    for (i = 0; kept[i] != NULL && strncmp(node->op, kept[i], strlen(kept[i])) != 0; ++i) {}
+    if (kept[i] == NULL || steps == 0) return 0;
+    for (i = 0; i < node->input_count; ++i)
+        if (node->inputs[i] != NULL && qnnrt_ir_dtype_kind(node->inputs[i]->dtype) == 2)
+            out |= qnnrt_lower__hides(job, node->inputs[i], steps - 1);
+    for (i = 0; numbers[i] != NULL; ++i)
+        out |= qnnrt_lower__hides_number(qnnrt_ir_float(node, numbers[i], 0));
+    return out;
+}
+
+/* Return true if a backend computes in float16, as libQnnHtp.so does in float32, too. */
+static int qnnrt_lower__is_half(const qnnrt_lower__job *job)
+{
+    return job->lower->desc.target == QNNRT_LOWER_HTP || job->lower->compute == QNNRT_DTYPE_F16;
+}
+
+/* Raise the elements of a view to a number. */
+static void qnnrt_lower__level(qnnrt_lower__job *job, qnnrt_lower__view *x, double low)
+{
+    const qnnrt_lower__view least = qnnrt_lower__view_number(job, x->dtype, low);
+    *x = qnnrt_lower__between(job, "ElementWiseMaximum", x, &least, x->dtype, x->rank, x->dims);
+}
+
+/* Say in *seen which rows of a mask or of scores, along an axis, are not -infinity throughout: 1,
+   otherwise 0. In the view they become finite. libQnnCpu.so makes -infinity the least number when
+   it computes. */
+static void qnnrt_lower__seen(qnnrt_lower__job *job, qnnrt_lower__view *x, uint32_t axis,
+                              unsigned hides, qnnrt_lower__view *seen)
+{
+    const int half = qnnrt_lower__is_half(job);
+    const int apart = job->lower->desc.target != QNNRT_LOWER_CPU ||
+                      (hides & (QNNRT_LOWER__LOWEST | QNNRT_LOWER__GIVEN)) != 0;
+    const double low = half ? (double)QNNRT_LOWER__MASKED : apart ? -FLT_MAX : -1e38;
+    const qnnrt_lower__view least = qnnrt_lower__view_number(job, x->dtype, low);
+    *seen = qnnrt_lower__between(job, half ? "ElementWiseGreater" : "ElementWiseGreaterEqual", x,
+                                 &least, QNNRT_DTYPE_BOOL8, x->rank, x->dims);
+    qnnrt_lower__view_cast(job, seen, x->dtype);
+    qnnrt_lower__reduce(job, "ReduceMax", seen, 1u << axis);
+    qnnrt_lower__level(job, x, low);
+}
+
+/* Apply Softmax or LogSoftmax along an axis of a view. */
+static void qnnrt_lower__softmax(qnnrt_lower__job *job, const char *type, qnnrt_lower__view *x,
+                                 uint32_t axis)
+{
+    qnnrt_lower__aligned a;
+    qnnrt_lower__params p;
+    const int anywhere = job->lower->desc.target == QNNRT_LOWER_CPU && type[0] == 'S';
+    int32_t t = qnnrt_lower__arrange(job, x, 1u << axis, anywhere ? -1 : (int32_t)axis, &a);
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__u32(&p, "axis", qnnrt_lower__packed_axis(&a, axis));
+    qnnrt_lower__f32(&p, "beta", 1);
+    t = qnnrt_lower__op(job, type, &t, 1, x->dtype, a.packed_rank, a.packed, &p);
+    qnnrt_lower__become(x, t, &a);
+}
+
+static void qnnrt_lower__do_softmax(qnnrt_lower__job *job)
+{
+    const char *op = job->node->op;
+    const int safe = strncmp(op, "_safe_", 6) == 0, half = qnnrt_lower__is_half(job);
+    const unsigned hides = safe || half ? qnnrt_lower__hides(job, job->node->inputs[0],
+                                                             QNNRT_LOWER__STEPS) : 0;
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0), seen;
+    const uint32_t axis = qnnrt_lower__axis(job->node, "dim", x.rank, -1);
+    qnnrt_lower__view_cast(job, &x, qnnrt_lower__dtype(job, job->node->outputs[0]->dtype));
+    memset(&seen, 0, sizeof(seen));
+    if (safe && hides & (QNNRT_LOWER__INFINITE | QNNRT_LOWER__GIVEN))
+        qnnrt_lower__seen(job, &x, axis, hides, &seen);
+    else if (half && hides & QNNRT_LOWER__LOWEST && !(hides & QNNRT_LOWER__INFINITE))
+        qnnrt_lower__level(job, &x, QNNRT_LOWER__MASKED);
+    qnnrt_lower__softmax(job, op[0] == 'l' ? "LogSoftmax" : "Softmax", &x, axis);
+    if (seen.tensor != QNNRT_LOWER__NONE)
+        x = qnnrt_lower__between(job, "ElementWiseMultiply", &x, &seen, x.dtype, x.rank, x.dims);
+    qnnrt_lower__set(job, 0, x.tensor, x.order);
+}
+
 /* The axes of attention: .. , heads, rows, cells. `share` heads of queries have one of keys. */
 typedef struct qnnrt_lower__heads {
-    uint32_t rank;
-    int64_t  share, rows, cells;
+    uint32_t          rank;
+    int64_t           share, rows, cells;
+    qnnrt_lower__view seen;              /* 0 in rows whose mask leaves nothing, otherwise 1; with
+                                            neither .tensor nor .value: all rows are 1 */
+    int               level;             /* 1: hidden scores are equal, so that a row of them gives
+                                            the mean */
 } qnnrt_lower__heads;
-
-enum { QNNRT_LOWER__MASKED = -30000, QNNRT_LOWER__MASK_STATIC = 1 << 17 };
 
 /* Return a mask whose values are known, for heads that are folded into rows. `values` is seen as
    mask->dims. */
@@ -3618,8 +3721,104 @@ static qnnrt_lower__view qnnrt_lower__mask_known(qnnrt_lower__job *job, const qn
         job, qnnrt_lower__doubles(job, job->lower->compute, h->rank, dims, whole), h->rank, dims);
 }
 
+/* Give a mask the rank of attention. Heads that share a key are rows that follow each other: so are
+   those of the mask. */
+static void qnnrt_lower__mask_fold(qnnrt_lower__job *job, const qnnrt_lower__heads *h,
+                                   qnnrt_lower__view *mask)
+{
+    const uint32_t at = h->rank - 3;
+    int64_t dims[QNNRT_LOWER__RANK], times[QNNRT_LOWER__RANK];
+    uint32_t d;
+    qnnrt_lower__extend(job, mask, h->rank);
+    if (h->share == 1 || (mask->dims[at] == 1 && mask->dims[at + 1] == 1)) return;
+    for (d = 0; d < h->rank; ++d) { times[d] = 1; dims[d] = mask->dims[d]; }
+    if (mask->dims[at] == 1) times[at + 1] = h->share;
+    else if (mask->dims[at + 1] == 1) times[at + 1] = h->rows;
+    dims[at + 1] *= times[at + 1];
+    mask->tensor = qnnrt_lower__plain(job, mask);
+    if (times[at + 1] != 1) {
+        mask->tensor = qnnrt_lower__reshape(job, mask->tensor, h->rank, mask->dims);
+        mask->tensor = qnnrt_lower__tile(job, mask->tensor, h->rank, times, dims);
+    }
+    if (mask->dims[at] != 1) {
+        dims[at] /= h->share;
+        dims[at + 1] *= h->share;
+        mask->tensor = qnnrt_lower__reshape(job, mask->tensor, h->rank, dims);
+    }
+    *mask = qnnrt_lower__view_tensor(job, mask->tensor, h->rank, dims);
+}
+
+/* Make a mask that is computed one to add, and find the rows that it hides. */
+static void qnnrt_lower__mask_given(qnnrt_lower__job *job, qnnrt_lower__heads *h,
+                                    qnnrt_lower__view *mask)
+{
+    const qnnrt_ir_node *node = job->node;
+    const int nan = qnnrt_ir_int(node, "nan_rows", 0) != 0, half = qnnrt_lower__is_half(job);
+    const uint32_t last = mask->rank - 1;
+    unsigned hides;
+    if (mask->dtype == QNNRT_DTYPE_BOOL8) {
+        int32_t t;
+        qnnrt_lower__settle(job, mask);
+        t = qnnrt_lower__cast(job, job->graph->bodies[mask->tensor].root, job->lower->compute);
+        mask->dtype = job->lower->compute;
+        mask->tensor = t;
+        h->seen = *mask;
+        qnnrt_lower__reduce(job, "ReduceMax", &h->seen, 1u << last);
+        t = qnnrt_lower__linear_map(job, t, 1, -1);
+        mask->tensor = qnnrt_lower__linear_map(job, t, -(double)QNNRT_LOWER__MASKED, 0);
+        return;
+    }
+    hides = qnnrt_lower__hides(job, node->inputs[3], QNNRT_LOWER__STEPS);
+    if (half && hides & (QNNRT_LOWER__LOWEST | QNNRT_LOWER__LOW))
+        hides &= ~(unsigned)QNNRT_LOWER__GIVEN;
+    if (hides & QNNRT_LOWER__INFINITE || (hides & QNNRT_LOWER__GIVEN && !nan)) {
+        if (!nan) qnnrt_lower__seen(job, mask, last, hides, &h->seen);
+    } else if (half && hides & QNNRT_LOWER__LOWEST) {
+        h->level = 1;
+    } else if (half && hides & QNNRT_LOWER__LOW) {
+        qnnrt_lower__view most = *mask;
+        qnnrt_lower__reduce(job, "ReduceMax", &most, 1u << last);
+        *mask = qnnrt_lower__both(job, "ElementWiseSubtract", mask, &most, mask->dtype);
+    }
+}
+
+/* Look for rows of a mask whose values are known that leave nothing, and say it in h. */
+static void qnnrt_lower__mask_rows(qnnrt_lower__job *job, qnnrt_lower__heads *h,
+                                   const qnnrt_lower__view *mask, double *values)
+{
+    const int nan = qnnrt_ir_int(job->node, "nan_rows", 0) != 0;
+    const int half = qnnrt_lower__is_half(job);
+    const int64_t cells = mask->dims[h->rank - 1];
+    const int64_t rows = (int64_t)qnnrt_lower__count(h->rank - 1, mask->dims);
+    double *seen = qnnrt_lower__zeros(job, rows, 1);
+    int64_t row, c, hidden = 0;
+    if (seen == NULL) return;
+    for (row = 0; row < rows; ++row) {
+        double *x = values + row * cells, most = -HUGE_VAL;
+        unsigned kind;
+        for (c = 0; c < cells; ++c) if (!(x[c] <= most)) most = x[c];
+        kind = qnnrt_lower__hides_number(most);
+        seen[row] = kind != QNNRT_LOWER__INFINITE;
+        hidden += kind == QNNRT_LOWER__INFINITE;
+        if (kind == QNNRT_LOWER__INFINITE && nan && half)
+            qnnrt_lower__refuse(job->graph, "Compute it on a backend with NaN: --backends "
+                                "npu,cpu,host; or hide with a finite number.",
+                                "its mask has rows of -infinity, where softmax is NaN; float16 of "
+                                "this backend has no NaN");
+        if (kind == QNNRT_LOWER__LOWEST && half) h->level = 1;
+        for (c = 0; c < cells; ++c) {
+            if (kind == QNNRT_LOWER__LOW && half) x[c] -= most;
+            if (kind == QNNRT_LOWER__INFINITE && !nan) x[c] = 0;
+        }
+    }
+    if (hidden == 0 || nan) return;
+    h->seen = *mask;
+    h->seen.dims[h->rank - 1] = 1;
+    h->seen = qnnrt_lower__mask_known(job, h, &h->seen, seen);
+}
+
 /* Return the mask that attention adds, 0 for none in .tensor and .value. Bools say what to keep. */
-static qnnrt_lower__view qnnrt_lower__mask(qnnrt_lower__job *job, const qnnrt_lower__heads *h)
+static qnnrt_lower__view qnnrt_lower__mask(qnnrt_lower__job *job, qnnrt_lower__heads *h)
 {
     const qnnrt_ir_node *node = job->node;
     const qnnrt_ir_value *value = node->input_count > 3 ? node->inputs[3] : NULL;
@@ -3627,7 +3826,7 @@ static qnnrt_lower__view qnnrt_lower__mask(qnnrt_lower__job *job, const qnnrt_lo
     const uint32_t at = h->rank - 3;
     const int64_t most = h->share * h->rows * h->cells;
     qnnrt_lower__view mask;
-    int64_t dims[QNNRT_LOWER__RANK], times[QNNRT_LOWER__RANK], i;
+    int64_t i;
     uint32_t d;
     memset(&mask, 0, sizeof(mask));
     qnnrt_lower__identity(mask.order);
@@ -3644,7 +3843,7 @@ static qnnrt_lower__view qnnrt_lower__mask(qnnrt_lower__job *job, const qnnrt_lo
                 mask.dims[h->rank - value->rank + d] = value->dims[d];
             for (i = 0; values != NULL && value->dtype == QNNRT_DTYPE_BOOL8 &&
                         i < (int64_t)value->count; ++i)
-                values[i] = values[i] != 0 ? 0 : QNNRT_LOWER__MASKED;
+                values[i] = values[i] != 0 ? 0 : -HUGE_VAL;
         } else {
             mask.dims[at + 1] = h->rows;
             mask.dims[at + 2] = h->cells;
@@ -3653,35 +3852,16 @@ static qnnrt_lower__view qnnrt_lower__mask(qnnrt_lower__job *job, const qnnrt_lo
                 values[i] = i % h->cells > i / h->cells ? QNNRT_LOWER__MASKED : 0;
         }
         if (values == NULL) return mask;
+        qnnrt_lower__mask_rows(job, h, &mask, values);
+        for (i = 0; value != NULL && value->dtype == QNNRT_DTYPE_BOOL8 && i < (int64_t)value->count;
+             ++i) if (values[i] < 0) values[i] = QNNRT_LOWER__MASKED;
         return qnnrt_lower__mask_known(job, h, &mask, values);
     }
     mask = qnnrt_lower__view_of(job, value, 1);
-    if (mask.dtype == QNNRT_DTYPE_BOOL8) {
-        int32_t t;
-        qnnrt_lower__settle(job, &mask);
-        t = qnnrt_lower__cast(job, job->graph->bodies[mask.tensor].root, job->lower->compute);
-        t = qnnrt_lower__linear_map(job, t, 1, -1);
-        mask.tensor = qnnrt_lower__linear_map(job, t, -(double)QNNRT_LOWER__MASKED, 0);
-        mask.dtype = job->lower->compute;
-    }
-    qnnrt_lower__extend(job, &mask, h->rank);
-    if (h->share == 1 || (mask.dims[at] == 1 && mask.dims[at + 1] == 1)) return mask;
-    /* Heads that share a key are rows that follow each other: so are those of the mask. */
-    for (d = 0; d < h->rank; ++d) { times[d] = 1; dims[d] = mask.dims[d]; }
-    if (mask.dims[at] == 1) times[at + 1] = h->share;
-    else if (mask.dims[at + 1] == 1) times[at + 1] = h->rows;
-    dims[at + 1] *= times[at + 1];
-    mask.tensor = qnnrt_lower__plain(job, &mask);
-    if (times[at + 1] != 1) {
-        mask.tensor = qnnrt_lower__reshape(job, mask.tensor, h->rank, mask.dims);
-        mask.tensor = qnnrt_lower__tile(job, mask.tensor, h->rank, times, dims);
-    }
-    if (mask.dims[at] != 1) {
-        dims[at] /= h->share;
-        dims[at + 1] *= h->share;
-        mask.tensor = qnnrt_lower__reshape(job, mask.tensor, h->rank, dims);
-    }
-    return qnnrt_lower__view_tensor(job, mask.tensor, h->rank, dims);
+    qnnrt_lower__mask_given(job, h, &mask);
+    if (h->seen.tensor != QNNRT_LOWER__NONE) qnnrt_lower__mask_fold(job, h, &h->seen);
+    qnnrt_lower__mask_fold(job, h, &mask);
+    return mask;
 }
 
 /* Attention, decomposed: q is scaled, heads that share a key are rows of one matrix, so that k and
@@ -3695,6 +3875,7 @@ static void qnnrt_lower__do_attention(qnnrt_lower__job *job)
     qnnrt_lower__heads h;
     uint32_t at, i;
     int32_t t;
+    memset(&h, 0, sizeof(h));
     for (i = 0; i < 3; ++i) {
         views[i] = qnnrt_lower__in(job, i);
         dims[0] = 1;
@@ -3720,9 +3901,16 @@ static void qnnrt_lower__do_attention(qnnrt_lower__job *job)
     if (mask.tensor != QNNRT_LOWER__NONE || mask.value != NULL)
         scores = qnnrt_lower__between(job, "ElementWiseAdd", &scores, &mask, scores.dtype, h.rank,
                                       dims);
+    if (h.level) qnnrt_lower__level(job, &scores, QNNRT_LOWER__MASKED);
     qnnrt_lower__softmax(job, "Softmax", &scores, at + 2);
     dims[at + 2] = views[2].dims[at + 2];
     t = qnnrt_lower__product(job, &scores, &views[2], 0, h.rank, dims);
+    if (h.seen.tensor != QNNRT_LOWER__NONE) {
+        scores = qnnrt_lower__view_tensor(job, t, h.rank, dims);
+        scores = qnnrt_lower__between(job, "ElementWiseMultiply", &scores, &h.seen, scores.dtype,
+                                      h.rank, dims);
+        t = qnnrt_lower__plain(job, &scores);
+    }
     qnnrt_lower__set(job, 0, t, NULL);
 }
 
@@ -5319,6 +5507,7 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
     X("softmax.int", softmax, "Softmax", "") \
     X("_softmax.default", softmax, "Softmax", "") \
     X("log_softmax.int", softmax, "LogSoftmax", "") \
+    X("_safe_softmax.default", softmax, "Softmax ElementWiseGreater ElementWiseMultiply", "") \
     /* matrices */ \
     X("linear.default", linear, "FullyConnected", "") \
     X("matmul.default", matmul, "MatMul Tile", "") \

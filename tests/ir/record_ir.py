@@ -507,6 +507,28 @@ run(aten._weight_norm.default, f(4, 3, 2, 2), f(4, 1, 1, 1))
 run(aten._weight_norm.default, half, f(1, 3, dtype=torch.float16), 1)
 run(aten._weight_norm.default, torch.tensor([[3.0, 4.0], [0.0, 0.0]]), torch.tensor([[2.0], [1.0]]), 0)
 
+# Rows whose mask leaves nothing: softmax has NaN there, attention 0, and a mask of the lowest number the mean.
+nothing = float("-inf")
+see = torch.tensor([[1, 0, 1, 1, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 1]]).bool()
+dark = torch.zeros(3, 5).masked_fill(~see, nothing)
+for name in "softmax.int log_softmax.int _softmax.default _safe_softmax.default".split():
+    base, overload = name.split(".")
+    op = getattr(getattr(aten, base), overload)
+    run(op, dark + f(3, 5), -1, *([False] if base == "_softmax" else []))
+    run(op, (dark + f(3, 5)).t().contiguous(), 0, *([False] if base == "_softmax" else []))
+run(sdpa, q, k, v, see)
+run(sdpa, q, k, v, dark)
+run(sdpa, q, k, v, torch.zeros(3, 5).masked_fill(~see, torch.finfo(torch.float32).min))
+run(sdpa, q, k, v, torch.zeros(3, 5).masked_fill(~see, -1000.0))
+run(sdpa, q, k, v, see[1:2])
+run(sdpa, q, k, v, dark.view(1, 1, 3, 5) + f(1, 2, 3, 5))
+wide = f(1, 4, 3, 4)
+run(sdpa, wide, k, v, see, 0.0, False, enable_gqa=True)
+run(sdpa, wide, k, v, dark, 0.0, False, enable_gqa=True)
+run(sdpa, wide, k, v, torch.stack([see, ~see, see, see.flip(0)]).view(1, 4, 3, 5), 0.0, False, enable_gqa=True)
+run(sdpa, wide, k, v, dark[1:2], 0.0, False, enable_gqa=True)
+run(sdpa, q[0], k[0], v[0], see.view(1, 3, 5), 0.0, False)
+
 
 def compact(value):
     return json.dumps(value, separators=(",", ":"))

@@ -8,6 +8,7 @@
 #include "counted.h"
 #include "ir_lines.h"
 #include "ir_graph.h"
+#include <math.h>
 
 typedef qnnrt_result (*pass)(qnnrt_ir *, qnnrt_error *);
 
@@ -307,7 +308,7 @@ static int fuses(const char *lines, pass run, const char *expected)
         const float *a = (const float *)before->outputs[i]->note, *b = (const float *)after->outputs[i]->note;
         if (before->outputs[i]->dtype != QNNRT_DTYPE_F32) continue;
         for (k = 0; k < before->outputs[i]->count; ++k)
-            if (!(a[k] - b[k] < 1e-4f && b[k] - a[k] < 1e-4f)) {
+            if (!(a[k] - b[k] < 1e-4f && b[k] - a[k] < 1e-4f) && !(isnan(a[k]) && isnan(b[k]))) {
                 printf("    %s[%lu] was %g, is %g\n", before->outputs[i]->name, (unsigned long)k, (double)a[k], (double)b[k]);
                 good = 0;
             }
@@ -709,6 +710,25 @@ TEST(ir_attention_leaves_what_is_another_thing)
         CHECK(sound(ir) && ir->removed_count == 0);
         qnnrt_ir_free(ir);
     }
+}
+
+/* Softmax of a row of -infinity is NaN, where PyTorch's attention has 0. */
+TEST(ir_attention_keeps_the_nan_of_softmax)
+{
+    static const char lines[] = QKV "m 1,1,3,5 = full.default {'size': [1, 1, 3, 5], 'fill_value': -Infinity}\n"
+        TURN "s 1,2,3,5 = matmul.default q t\na 1,2,3,5 = add.Tensor s m\nf 1,2,3,5 = softmax.int a {'dim': -1}\n"
+        "y 1,2,3,4 = matmul.default f v\nout y";
+    qnnrt_ir *ir = graph(lines);
+    CHECK(ir != NULL);
+    CHECK_EQ(qnnrt_ir_pass_attention(ir, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_ir_int(ir->nodes[ir->node_count - 1], "nan_rows", 0), 1);
+    qnnrt_ir_free(ir);
+    CHECK(fuses(lines, qnnrt_ir_pass_attention, "m=full.default) " FUSED "(q,k,v,m) -> y"));
+    ir = graph(QKV TURN "s 1,2,3,5 = matmul.default q t\nf 1,2,3,5 = softmax.int s {'dim': -1}\n"
+               "y 1,2,3,4 = matmul.default f v\nout y");
+    CHECK_EQ(qnnrt_ir_pass_attention(ir, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_ir_int(ir->nodes[ir->node_count - 1], "nan_rows", 0), 0);
+    qnnrt_ir_free(ir);
 }
 
 TEST(ir_attention_of_fewer_heads_needs_enable_gqa)
@@ -1290,6 +1310,7 @@ TEST_MAIN("ir_passes")
     RUN(ir_attention_reorders_keys_and_values);
     RUN(ir_attention_reads_before_conversions);
     RUN(ir_attention_leaves_what_is_another_thing);
+    RUN(ir_attention_keeps_the_nan_of_softmax);
     RUN(ir_attention_of_fewer_heads_needs_enable_gqa);
     RUN(ir_gqa_reads_before_heads_are_copied);
     RUN(ir_gqa_leaves_other_orders);

@@ -118,12 +118,95 @@ static qnnrt_lower *lower_text(const char *text, qnnrt_dtype compute, qnnrt_ir *
     return lower;
 }
 
+/* Lower attention with a mask that `nodes` compute from "on", for a backend. */
+static qnnrt_lower *lower_masked(const char *nodes, const char *attrs, qnnrt_lower_target target, qnnrt_ir **ir,
+                                 qnnrt_error *err)
+{
+    char text[2400];
+    qnnrt_lower_desc desc;
+    qnnrt_lower *lower = NULL;
+    memset(&desc, 0, sizeof(desc));
+    desc.target = target;
+    snprintf(text, sizeof text, GRAPH(T("q", "[1,2,3,4]") "," T("on", "[3,3]"), T("y", "[1,2,3,4]"), "%s" NODE("y",
+             "scaled_dot_product_attention.default", T("q", "[1,2,3,4]") "," T("q", "[1,2,3,4]") "," T("q", "[1,2,3,4]") ","
+             T("m", "[3,3]"), T("y", "[1,2,3,4]"), "%s")), nodes, attrs);
+    *ir = NULL;
+    if (qnnrt_ir_read(text, strlen(text), NULL, ir, err) == QNNRT_OK && qnnrt_ir_check(*ir, NULL, NULL, err) == QNNRT_OK &&
+        qnnrt_lower_create(&desc, &lower, err) == QNNRT_OK && qnnrt_lower_passes(lower, *ir, err) == QNNRT_OK)
+        qnnrt_lower_graph(lower, *ir, "g", err);
+    return lower;
+}
+
 static size_t count_ops(qnnrt_lower *lower, const char *type)
 {
     const qnnrt_lower_graph_info *graph = &qnnrt_lower_get_info(lower)->graphs[0];
     size_t i, count = 0;
     for (i = 0; i < graph->op_count; ++i) count += graph->ops[i].used && strcmp(graph->ops[i].type, type) == 0;
     return count;
+}
+
+/* A row of -infinity becomes 0; a row of a number that float16 does not have becomes the mean. */
+TEST(lower_attention_of_rows_whose_mask_leaves_nothing)
+{
+    static const char fill[] = NODE("z", "mul.Tensor", T("on", "[3,3]"), T("z", "[3,3]"), "\"other\":0.0") ","
+        "{\"name\":\"b\",\"op_type\":\"aten.ge.Scalar\",\"inputs\":[" T("on", "[3,3]") "],\"outputs\":"
+        "[{\"name\":\"b\",\"shape\":[3,3],\"dtype\":\"bool\"}],\"attrs\":{\"other\":1}},"
+        "{\"name\":\"m\",\"op_type\":\"aten.masked_fill.Scalar\",\"inputs\":[" T("z", "[3,3]") ",{\"name\":\"b\","
+        "\"shape\":[3,3],\"dtype\":\"bool\"}],\"outputs\":[" T("m", "[3,3]") "],\"attrs\":{\"value\":%s}},";
+    static const struct { const char *low, *attrs; qnnrt_lower_target target; size_t counts[4]; } cases[] = {
+        /* ReduceMax, Maximum, Subtract, Multiply */
+        { "-Infinity", "", QNNRT_LOWER_REF, { 1, 1, 0, 3 } },
+        { "-Infinity", "", QNNRT_LOWER_CPU, { 1, 1, 0, 3 } },
+        { "-Infinity", "", QNNRT_LOWER_HTP, { 1, 1, 0, 3 } },
+        { "-Infinity", "\"nan_rows\":true", QNNRT_LOWER_REF, { 0, 0, 0, 2 } },
+        { "-Infinity", "\"nan_rows\":true", QNNRT_LOWER_HTP, { 0, 0, 0, 2 } },
+        { "-3.4028234663852886e+38", "", QNNRT_LOWER_REF, { 1, 1, 0, 3 } },       /* "on" may be -infinity */
+        { "-3.4028234663852886e+38", "", QNNRT_LOWER_HTP, { 0, 1, 0, 2 } },
+        { "-3.4028234663852886e+38", "\"nan_rows\":true", QNNRT_LOWER_HTP, { 0, 1, 0, 2 } },
+        { "-10000.0", "\"nan_rows\":true", QNNRT_LOWER_REF, { 0, 0, 0, 2 } },
+        { "-10000.0", "", QNNRT_LOWER_HTP, { 1, 0, 1, 2 } },
+        { "-100.0", "\"nan_rows\":true", QNNRT_LOWER_HTP, { 0, 0, 0, 2 } },
+    };
+    static const char *const types[] = { "ReduceMax", "ElementWiseMaximum", "ElementWiseSubtract", "ElementWiseMultiply" };
+    qnnrt_error err;
+    qnnrt_ir *ir;
+    size_t i, k;
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        char nodes[1400];
+        qnnrt_lower *lower;
+        snprintf(nodes, sizeof nodes, fill, cases[i].low);
+        lower = lower_masked(nodes, cases[i].attrs, cases[i].target, &ir, &err);
+        if (err.code != QNNRT_OK) printf("    %s\n", err.text);
+        CHECK_EQ(err.code, QNNRT_OK);
+        for (k = 0; k < 4; ++k) {
+            if (count_ops(lower, types[k]) != cases[i].counts[k]) printf("    case %lu, %s\n", (unsigned long)i, types[k]);
+            CHECK_EQ(count_ops(lower, types[k]), cases[i].counts[k]);
+        }
+        qnnrt_lower_free(lower);
+        qnnrt_ir_free(ir);
+    }
+}
+
+/* Known rows of NaN: HTP has none. */
+TEST(lower_refuses_rows_of_nan_in_float16)
+{
+    static const char nodes[] = NODE("m", "full.default", "", T("m", "[3,3]"), "\"size\":[3,3],\"fill_value\":-Infinity") ",";
+    qnnrt_error err;
+    qnnrt_ir *ir;
+    qnnrt_lower *lower = lower_masked(nodes, "\"nan_rows\":true", QNNRT_LOWER_HTP, &ir, &err);
+    CHECK_EQ(err.code, QNNRT_E_UNSUPPORTED);
+    CHECK_STR(err.text, "node y (scaled_dot_product_attention.default)");
+    CHECK_STR(err.text, "rows of -infinity, where softmax is NaN");
+    qnnrt_lower_free(lower);
+    qnnrt_ir_free(ir);
+    lower = lower_masked(nodes, "\"nan_rows\":true", QNNRT_LOWER_REF, &ir, &err);
+    CHECK_EQ(err.code, QNNRT_OK);
+    qnnrt_lower_free(lower);
+    qnnrt_ir_free(ir);
+    lower = lower_masked(nodes, "", QNNRT_LOWER_HTP, &ir, &err);
+    CHECK_EQ(err.code, QNNRT_OK);
+    qnnrt_lower_free(lower);
+    qnnrt_ir_free(ir);
 }
 
 /* Queries, keys and values of attention: what a permutation moved to the front is sliced there. */
@@ -330,6 +413,8 @@ TEST_MAIN("lower")
 {
     RUN(lower_lists_weights_that_are_missing);
     RUN(lower_refuses_inputs_without_elements);
+    RUN(lower_attention_of_rows_whose_mask_leaves_nothing);
+    RUN(lower_refuses_rows_of_nan_in_float16);
     RUN(lower_transposes_once_before_slices_of_the_first_axis);
     RUN(lower_keeps_an_epsilon_in_float16);
     RUN(lower_has_a_rule_for_each_operator_of_the_contract);
