@@ -281,28 +281,36 @@ enum {
     QNNRT_LLM_GRAPH__EVERY_OTHER = 256,          /* in layers 0, 2, 4, ... */
     QNNRT_LLM_GRAPH__USE_WINDOW = 512, /* from max_window_layers on, if use_sliding_window */
     QNNRT_LLM_GRAPH__CAPS = 1024,    /* attn_logit_softcapping and relatives */
-    QNNRT_LLM_GRAPH__BIASES = 2048   /* attention_bias and mlp_bias count */
+    QNNRT_LLM_GRAPH__BIASES = 2048,  /* attention_bias counts */
+    QNNRT_LLM_GRAPH__MLP_BIAS = 4096,            /* mlp_bias counts */
+    QNNRT_LLM_GRAPH__PARTIAL = 8192  /* partial_rotary_factor counts */
 };
 
 typedef struct qnnrt_llm_graph__model {
     const char *architecture, *type;
     unsigned    has;
     uint32_t    head_dim;            /* 0: width / heads */
+    uint32_t    window;              /* sliding_window where it is absent; 0: none */
+    double      epsilon;             /* rms_norm_eps where it is absent */
 } qnnrt_llm_graph__model;
 
+/* Defaults are those of transformers 5.23. */
 static const qnnrt_llm_graph__model qnnrt_llm_graph__models[] = {
-    { "LlamaForCausalLM", "llama", QNNRT_LLM_GRAPH__BIASES, 0 },
-    { "MistralForCausalLM", "mistral", QNNRT_LLM_GRAPH__WINDOW, 0 },
-    { "Qwen2ForCausalLM", "qwen2", QNNRT_LLM_GRAPH__QKV_BIAS | QNNRT_LLM_GRAPH__USE_WINDOW, 0 },
+    { "LlamaForCausalLM", "llama", QNNRT_LLM_GRAPH__BIASES | QNNRT_LLM_GRAPH__MLP_BIAS, 0, 0,
+      1e-6 },
+    { "MistralForCausalLM", "mistral", QNNRT_LLM_GRAPH__WINDOW, 0, 4096, 1e-6 },
+    { "Qwen2ForCausalLM", "qwen2", QNNRT_LLM_GRAPH__QKV_BIAS | QNNRT_LLM_GRAPH__USE_WINDOW, 0,
+      4096, 1e-6 },
     { "Qwen3ForCausalLM", "qwen3", QNNRT_LLM_GRAPH__HEAD_NORMS | QNNRT_LLM_GRAPH__USE_WINDOW |
-                                   QNNRT_LLM_GRAPH__BIASES, 128 },
-    { "Phi3ForCausalLM", "phi3", QNNRT_LLM_GRAPH__FUSED | QNNRT_LLM_GRAPH__WINDOW, 0 },
+                                   QNNRT_LLM_GRAPH__BIASES, 128, 4096, 1e-6 },
+    { "Phi3ForCausalLM", "phi3", QNNRT_LLM_GRAPH__FUSED | QNNRT_LLM_GRAPH__WINDOW |
+                                 QNNRT_LLM_GRAPH__PARTIAL, 0, 0, 1e-5 },
     { "GemmaForCausalLM", "gemma", QNNRT_LLM_GRAPH__PLUS_ONE | QNNRT_LLM_GRAPH__SCALED |
-                                   QNNRT_LLM_GRAPH__TIED | QNNRT_LLM_GRAPH__BIASES, 256 },
+                                   QNNRT_LLM_GRAPH__TIED | QNNRT_LLM_GRAPH__BIASES, 256, 0, 1e-6 },
     { "Gemma2ForCausalLM", "gemma2", QNNRT_LLM_GRAPH__PLUS_ONE | QNNRT_LLM_GRAPH__SCALED |
                                      QNNRT_LLM_GRAPH__TIED | QNNRT_LLM_GRAPH__FOUR_NORMS |
                                      QNNRT_LLM_GRAPH__EVERY_OTHER | QNNRT_LLM_GRAPH__CAPS |
-                                     QNNRT_LLM_GRAPH__BIASES, 256 }
+                                     QNNRT_LLM_GRAPH__BIASES, 256, 4096, 1e-6 }
 };
 
 enum {
@@ -326,6 +334,7 @@ typedef struct qnnrt_llm_graph__word {
 typedef struct qnnrt_llm_graph__number {
     double value;
     int    given;                    /* 0: absent or null */
+    int    null;                     /* 1: null, which is no default */
 } qnnrt_llm_graph__number;
 
 /* The members that are read: X(key, field, kind, most). Kinds: Count, Real, Flag, Word. */
@@ -343,6 +352,7 @@ typedef struct qnnrt_llm_graph__number {
     X("rms_norm_eps", epsilon, REAL, 1) \
     X("rope_theta", theta, REAL, 1e30) \
     X("partial_rotary_factor", partial, REAL, 1) \
+    X("original_max_position_embeddings", original, COUNT, 1 << 24) \
     X("query_pre_attn_scalar", query_scalar, REAL, 1e9) \
     X("attn_logit_softcapping", score_cap, REAL, 1e9) \
     X("final_logit_softcapping", logit_cap, REAL, 1e9) \
@@ -354,21 +364,29 @@ typedef struct qnnrt_llm_graph__number {
 
 /* Members of rope_scaling and rope_parameters. */
 #define QNNRT_LLM_GRAPH__ROPE_MEMBERS(X) \
-    X("rope_theta", theta, REAL, 1e30) \
-    X("partial_rotary_factor", partial, REAL, 1) \
-    X("factor", factor, REAL, 1e6) \
-    X("low_freq_factor", low, REAL, 1e9) \
-    X("high_freq_factor", high, REAL, 1e9) \
-    X("original_max_position_embeddings", original, COUNT, 1 << 24)
+    X("rope_theta", rope.theta, REAL, 1e30) \
+    X("partial_rotary_factor", rope.partial, REAL, 1) \
+    X("factor", rope.factor, REAL, 1e6) \
+    X("low_freq_factor", rope.low, REAL, 1e9) \
+    X("high_freq_factor", rope.high, REAL, 1e9) \
+    X("original_max_position_embeddings", rope.original, COUNT, 1 << 24)
+
+/* What rope_scaling or rope_parameters says. */
+typedef struct qnnrt_llm_graph__rope {
+    qnnrt_llm_graph__number theta, partial, factor, low, high, original;
+    qnnrt_llm_graph__word   rope_type, type;
+    int                     nested;  /* 1: settings of positions for each kind of layer */
+} qnnrt_llm_graph__rope;
 
 typedef struct qnnrt_llm_graph__facts {
 #define QNNRT_LLM_GRAPH_X(key, field, kind, most) qnnrt_llm_graph__number field;
     QNNRT_LLM_GRAPH__MEMBERS(QNNRT_LLM_GRAPH_X)
 #undef QNNRT_LLM_GRAPH_X
-    qnnrt_llm_graph__number factor, low, high, original;
+    qnnrt_llm_graph__number factor, low, high;
     qnnrt_llm_graph__word   architecture, type, act, activation, rope_type;
+    qnnrt_llm_graph__rope   rope;    /* of the object that counts, see read_rope() */
+    int                     scaled;  /* 1: rope_scaling has members, and counts */
     int                   quantized;
-    int                   nested;    /* 1: settings of positions for each kind of layer */
     unsigned char         windowed[QNNRT_LLM_GRAPH_LAYERS];
     uint32_t              kinds;     /* entries of layer_types */
     int64_t               bos;
@@ -438,7 +456,8 @@ static void qnnrt_llm_graph__read_number(qnnrt_llm_graph__reader *r,
     uint64_t whole = 0;
     double value = 0;
     out->given = 0;
-    if (type == QNNRT_JSON_NULL) return;
+    out->null = type == QNNRT_JSON_NULL;
+    if (out->null) return;
     if (m->kind == QNNRT_LLM_GRAPH__FLAG) {
         if (type != QNNRT_JSON_TRUE && type != QNNRT_JSON_FALSE)
             qnnrt_llm_graph__read_wrong(r, QNNRT_E_FORMAT, m->key, "true or false");
@@ -547,22 +566,44 @@ static int qnnrt_llm_graph__read_member(qnnrt_llm_graph__reader *r,
     return i < count;
 }
 
-/* Read rope_scaling or rope_parameters. */
-static void qnnrt_llm_graph__read_rope(qnnrt_llm_graph__reader *r, const char *key)
+/* Read rope_scaling or rope_parameters. Where both have members, rope_scaling counts alone. */
+static void qnnrt_llm_graph__read_rope(qnnrt_llm_graph__reader *r, const char *key, int scaling)
 {
+    const qnnrt_llm_graph__rope before = r->facts->rope;
+    qnnrt_llm_graph__rope *rope = &r->facts->rope;
+    int members = 0;
     if (!qnnrt_llm_graph__read_value(r, QNNRT_JSON_OBJECT, key, "an object")) return;
-    while (r->result == QNNRT_OK && qnnrt_json_more(&r->json)) {
+    memset(rope, 0, sizeof(*rope));
+    for (; r->result == QNNRT_OK && qnnrt_json_more(&r->json); members = 1) {
         const qnnrt_json_text *name = &r->json.key;
-        if (qnnrt_json_is(name, "rope_type") || qnnrt_json_is(name, "type"))
-            qnnrt_llm_graph__read_word(r, key, &r->facts->rope_type);
+        if (qnnrt_json_is(name, "rope_type"))
+            qnnrt_llm_graph__read_word(r, key, &rope->rope_type);
+        else if (qnnrt_json_is(name, "type"))
+            qnnrt_llm_graph__read_word(r, key, &rope->type);
         else if (qnnrt_json_is(name, "full_attention") || qnnrt_json_is(name, "sliding_attention"))
-            r->facts->nested = 1;
+            rope->nested = 1;
         else
             qnnrt_llm_graph__read_member(r, qnnrt_llm_graph__rope_members,
                                          sizeof(qnnrt_llm_graph__rope_members) /
                                          sizeof(qnnrt_llm_graph__rope_members[0]));
         qnnrt_json_skip(&r->json);
     }
+    if (!members || (r->facts->scaled && !scaling)) *rope = before;
+    if (members && scaling) r->facts->scaled = 1;
+}
+
+/* Take what counts where a setting of positions is in several places, as transformers does. */
+static void qnnrt_llm_graph__read_settled(qnnrt_llm_graph__facts *facts)
+{
+    const qnnrt_llm_graph__rope *rope = &facts->rope;
+    if (rope->theta.given) facts->theta = rope->theta;
+    if (rope->partial.given) facts->partial = rope->partial;
+    if (!facts->original.given) facts->original = rope->original;
+    if (!facts->original.given) facts->original = facts->positions;
+    facts->factor = rope->factor;
+    facts->low = rope->low;
+    facts->high = rope->high;
+    facts->rope_type = rope->rope_type.text[0] != '\0' ? rope->rope_type : rope->type;
 }
 
 /* Read the present member of config.json. */
@@ -577,9 +618,9 @@ static void qnnrt_llm_graph__read_config(qnnrt_llm_graph__reader *r)
         qnnrt_llm_graph__read_word(r, "hidden_act", &facts->act);
     else if (qnnrt_json_is(key, "hidden_activation"))
         qnnrt_llm_graph__read_word(r, "hidden_activation", &facts->activation);
-    else if (qnnrt_json_is(key, "rope_scaling")) qnnrt_llm_graph__read_rope(r, "rope_scaling");
+    else if (qnnrt_json_is(key, "rope_scaling")) qnnrt_llm_graph__read_rope(r, "rope_scaling", 1);
     else if (qnnrt_json_is(key, "rope_parameters"))
-        qnnrt_llm_graph__read_rope(r, "rope_parameters");
+        qnnrt_llm_graph__read_rope(r, "rope_parameters", 0);
     else if (qnnrt_json_is(key, "layer_types")) qnnrt_llm_graph__read_kinds(r);
     else if (qnnrt_json_is(key, "quantization_config"))
         facts->quantized = qnnrt_json_value(&r->json) != QNNRT_JSON_NULL;
@@ -625,6 +666,7 @@ static qnnrt_result qnnrt_llm_graph__read_file(const char *file, int all, const 
         return qnnrt_error_set(err, QNNRT_E_FORMAT, "%s: byte %llu: %s", file,
                                (unsigned long long)r.json.error_at, r.json.error != NULL ?
                                r.json.error : "not JSON");
+    qnnrt_llm_graph__read_settled(facts);
     return r.result;
 }
 
@@ -687,8 +729,12 @@ static const qnnrt_llm_graph__model *qnnrt_llm_graph__limits_model(
     size_t i;
     for (i = 0; i < QNNRT_LLM_GRAPH__MODELS; ++i) {
         const qnnrt_llm_graph__model *m = &qnnrt_llm_graph__models[i];
-        if (strcmp(name, facts->architecture.text[0] != '\0' ? m->architecture : m->type) == 0)
-            return m;
+        if (strcmp(name, facts->architecture.text[0] != '\0' ? m->architecture : m->type) != 0)
+            continue;
+        if (facts->type.text[0] == '\0' || strcmp(facts->type.text, m->type) == 0) return m;
+        qnnrt_llm_graph__wrong(facts, err, QNNRT_E_UNSUPPORTED, "\"model_type\" is \"%s\", but the "
+                               "architecture is \"%s\"", facts->type.text, m->architecture);
+        return NULL;
     }
     if (name[0] == '\0')
         qnnrt_llm_graph__wrong(facts, err, QNNRT_E_FORMAT, "\"architectures\" is missing;");
@@ -731,13 +777,15 @@ static qnnrt_result qnnrt_llm_graph__limits_counts(const qnnrt_llm_graph__facts 
 }
 
 /* Take the settings of positions. */
-static qnnrt_result qnnrt_llm_graph__limits_rope(const qnnrt_llm_graph__facts *facts,
+static qnnrt_result qnnrt_llm_graph__limits_rope(const qnnrt_llm_graph__model *m,
+                                                 const qnnrt_llm_graph__facts *facts,
                                                  qnnrt_llm_graph *out, qnnrt_error *err)
 {
     const char *type = facts->rope_type.text;
-    const double partial = facts->partial.given ? facts->partial.value : 1;
+    const int known = facts->gguf != NULL || (m->has & QNNRT_LLM_GRAPH__PARTIAL) != 0;
+    const double partial = facts->partial.given && known ? facts->partial.value : 1;
     out->theta = facts->theta.given ? facts->theta.value : 10000;
-    if (facts->nested)
+    if (facts->rope.nested)
         return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_UNSUPPORTED, "\"rope_parameters\" has"
                                       " settings for each kind of layer, expected the same for"
                                       " all");
@@ -754,6 +802,10 @@ static qnnrt_result qnnrt_llm_graph__limits_rope(const qnnrt_llm_graph__facts *f
                                       " factor of %g, but \"rope_type\" is missing",
                                       facts->factor.value);
     if (type[0] == '\0' || strcmp(type, "default") == 0) return QNNRT_OK;
+    if (!known && facts->partial.given && facts->partial.value < 1)
+        return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_UNSUPPORTED, "\"partial_rotary_factor\" "
+                                      "is %g with positions scaled by \"%s\"; %s has no code for "
+                                      "that", facts->partial.value, type, m->architecture);
     if (strcmp(type, "linear") == 0) out->scaling = QNNRT_LLM_GRAPH_LINEAR;
     else if (strcmp(type, "llama3") == 0) out->scaling = QNNRT_LLM_GRAPH_LLAMA3;
     else
@@ -786,20 +838,28 @@ static qnnrt_result qnnrt_llm_graph__limits_window(const qnnrt_llm_graph__model 
     const int uses = (m->has & (QNNRT_LLM_GRAPH__WINDOW | QNNRT_LLM_GRAPH__EVERY_OTHER)) != 0 ||
                      ((m->has & QNNRT_LLM_GRAPH__USE_WINDOW) != 0 && facts->use_window.given &&
                       facts->use_window.value > 0);
+    const double window = facts->window.given ? facts->window.value
+                          : facts->window.null || facts->gguf != NULL ? 0 : m->window;
     uint32_t i;
     if (facts->kinds != 0 && facts->kinds != out->layers)
         return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_MISMATCH, "\"layer_types\" has %u"
                                       " layers, \"num_hidden_layers\" is %u",
                                       (unsigned)facts->kinds, (unsigned)out->layers);
-    if (!uses || !facts->window.given || facts->window.value < 1) {
+    if (!uses || window < 1) {
         for (i = 0; i < facts->kinds; ++i)
-            if (facts->windowed[i] && uses)
+            if (facts->windowed[i] && (m->has & (QNNRT_LLM_GRAPH__USE_WINDOW |
+                                                 QNNRT_LLM_GRAPH__EVERY_OTHER)) != 0)
                 return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_FORMAT, "\"layer_types\" has"
                                               " sliding_attention, but \"sliding_window\" is"
-                                              " missing");
+                                              " missing or not used");
         return QNNRT_OK;
     }
-    out->window = (uint32_t)facts->window.value;
+    for (i = 0; i < facts->kinds && (m->has & QNNRT_LLM_GRAPH__WINDOW) != 0; ++i)
+        if (!facts->windowed[i])             /* some releases of transformers use them */
+            return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_UNSUPPORTED, "\"layer_types\" has"
+                                          " full_attention beside \"sliding_window\"; layers of"
+                                          " %s are alike", m->architecture);
+    out->window = (uint32_t)window;
     for (i = 0; i < out->layers; ++i) {
         if ((m->has & QNNRT_LLM_GRAPH__WINDOW) != 0) out->windowed[i] = 1;
         else if (facts->kinds != 0) out->windowed[i] = facts->windowed[i];
@@ -816,11 +876,10 @@ static qnnrt_result qnnrt_llm_graph__limits_act(const qnnrt_llm_graph__model *m,
                                                 qnnrt_llm_graph *out, qnnrt_error *err)
 {
     const int gemma = (m->has & QNNRT_LLM_GRAPH__PLUS_ONE) != 0;
-    const char *name = facts->activation.text[0] != '\0' ? facts->activation.text
-                       : facts->act.text[0] != '\0' ? facts->act.text
-                       : gemma ? "gelu_pytorch_tanh" : "silu";
-    if (gemma && facts->activation.text[0] == '\0' && strcmp(name, "gelu") == 0)
-        name = "gelu_pytorch_tanh";
+    const int second = (m->has & QNNRT_LLM_GRAPH__CAPS) != 0;     /* Gemma2's key is another one */
+    const char *given = second ? facts->activation.text : facts->act.text;
+    const char *name = given[0] != '\0' ? given : gemma ? "gelu_pytorch_tanh" : "silu";
+    if (gemma && !second && strcmp(name, "gelu") == 0) name = "gelu_pytorch_tanh";
     if (strcmp(name, "silu") == 0 || strcmp(name, "swish") == 0) out->act = QNNRT_LLM_GRAPH_SILU;
     else if (strcmp(name, "gelu") == 0) out->act = QNNRT_LLM_GRAPH_GELU;
     else if (strcmp(name, "gelu_pytorch_tanh") == 0 || strcmp(name, "gelu_new") == 0)
@@ -888,7 +947,7 @@ static qnnrt_result qnnrt_llm_graph__limits_fill(const qnnrt_llm_graph__facts *f
         return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_MISMATCH, "\"hidden_size\" is %u,"
                                       " expected a multiple of \"num_attention_heads\", %u",
                                       (unsigned)out->width, (unsigned)out->heads);
-    out->epsilon = facts->epsilon.given ? facts->epsilon.value : 1e-6;
+    out->epsilon = facts->epsilon.given ? facts->epsilon.value : m->epsilon;
     if (!(out->epsilon > 0))
         return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_FORMAT, "\"rms_norm_eps\" is 0,"
                                       " expected a number above 0");
@@ -900,8 +959,9 @@ static qnnrt_result qnnrt_llm_graph__limits_fill(const qnnrt_llm_graph__facts *f
     if ((m->has & QNNRT_LLM_GRAPH__BIASES) != 0) {
         out->qkv_bias = out->o_bias = facts->attention_bias.given &&
                                       facts->attention_bias.value > 0;
-        out->mlp_bias = facts->mlp_bias.given && facts->mlp_bias.value > 0;
     }
+    if ((m->has & QNNRT_LLM_GRAPH__MLP_BIAS) != 0)
+        out->mlp_bias = facts->mlp_bias.given && facts->mlp_bias.value > 0;
     if ((m->has & QNNRT_LLM_GRAPH__QKV_BIAS) != 0) out->qkv_bias = 1;
     if ((m->has & QNNRT_LLM_GRAPH__SCALED) != 0) out->embedding_scale = sqrt((double)out->width);
     out->score_scale = 1 / sqrt((double)out->head_dim);
@@ -911,10 +971,12 @@ static qnnrt_result qnnrt_llm_graph__limits_fill(const qnnrt_llm_graph__facts *f
             return qnnrt_llm_graph__wrong(facts, err, QNNRT_E_FORMAT, "\"query_pre_attn_scalar\""
                                           " is 0, expected a number above 0");
         out->score_scale = 1 / sqrt(scalar);
-        out->score_cap = facts->score_cap.value;
-        out->logit_cap = facts->logit_cap.value;
+        out->score_cap = facts->score_cap.given || facts->score_cap.null ? facts->score_cap.value
+                                                                         : 50;
+        out->logit_cap = facts->logit_cap.given || facts->logit_cap.null ? facts->logit_cap.value
+                                                                         : 30;
     }
-    result = qnnrt_llm_graph__limits_rope(facts, out, err);
+    result = qnnrt_llm_graph__limits_rope(m, facts, out, err);
     if (result == QNNRT_OK) result = qnnrt_llm_graph__limits_window(m, facts, out, err);
     if (result == QNNRT_OK) result = qnnrt_llm_graph__limits_act(m, facts, out, err);
     if (result == QNNRT_OK) result = qnnrt_llm_graph__limits_tokens(facts->file, facts, out, err);
@@ -1294,6 +1356,7 @@ static qnnrt_result qnnrt_llm_graph__gguf_read(qnnrt_weights *weights, qnnrt_llm
         return qnnrt_error_set(err, QNNRT_E_FORMAT, "the weight \"token_embd.weight\" is missing, "
                                "or has other than 2 dims");
     result = qnnrt_llm_graph__gguf_numbers(weights, &facts, err);
+    qnnrt_llm_graph__read_settled(&facts);
     facts.vocabulary.given = table->dims[0] <= 1 << 22;
     facts.vocabulary.value = (double)table->dims[0];
     if (result == QNNRT_OK && !facts.epsilon.given)
@@ -2200,6 +2263,8 @@ QNNRT_LLM_GRAPH_API void qnnrt_llm_graph_settings(const qnnrt_llm_graph *model, 
    0.5.0   Added  qnnrt_llm_graph_desc.ends_apart.
            Added  qnnrt_llm_graph_read_gguf(), qnnrt_llm_graph_table(), which replaces
            QNNRT_LLM_GRAPH_TABLE.
+           Fixed  Keys of config.json count as in transformers 5.23: defaults of each architecture,
+           partial_rotary_factor for Phi3 alone, and which of two places counts.
            API: qnnrt_llm_graph_write() is gone. Call qnnrt_llm_graph_create(), then
            qnnrt_ir_write().
    0.4.0   First version. Added: the last hidden state as an output, room for adapters.

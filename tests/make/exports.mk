@@ -12,7 +12,7 @@ $(EXPORTS)/venv/.made: tests/exports/requirements.txt tests/exports/requirements
 	CC='$(CC)' $(EXPORTS)/venv/bin/python tests/exports/cuda_stubs.py $(EXPORTS)/venv/lib/python3*/site-packages/torch $(EXPORTS)/stubs
 	@touch $@
 
-.PHONY: exports test-exports test-decoders
+.PHONY: exports test-exports test-decoders config-keys
 ## exports: export 250 models from PyTorch, compile and run them, and write LIST.md and REFUSED.md to build/exports/list (MODELS="bert ..", BACKEND=ref)
 exports: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so $(B)/libqnnrt.so
 	@$(call fetch,2.47 2.51)
@@ -22,6 +22,10 @@ exports: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so $(B)/libqnnrt.so
 test-exports: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so $(B)/libqnnrt.so
 	@$(call fetch,2.47 2.51)
 	$(EXPORT_LIST) --short --again
+
+## config-keys: unusual keys of config.json, with transformers' logits as the measure, for each architecture (SEED=1, RANDOM=20)
+config-keys: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/qnnrt-llm $(B)/libQnnRef.so
+	$(EXPORT)/config_keys.py $(EXPORTS)/config_keys --tools $(B) --backend $(B)/libQnnRef.so --random $(or $(RANDOM),20) --seed $(or $(SEED),1)
 
 ## test-decoders: MiniLM with its real weights and decoders in several graphs on each backend (EXPORTS_SIZE=full, REPORT=FILE)
 test-decoders: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so
