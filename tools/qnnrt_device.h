@@ -218,7 +218,8 @@ QNNRT_API qnnrt_result qnnrt_update(qnnrt *model, size_t context, const char *gr
    but one, each exec loads one or two of them.
 
    bytes    most qnnrt_context_info.device_bytes of the contexts that exist at a time; 0: one
-            context at a time. Another call changes it
+            context at a time. Another call changes it, and frees what is beyond it at once; with 0
+            it frees all
 
    Returns  QNNRT_OK; QNNRT_E_LIMIT (a context alone needs more); QNNRT_E_ARG; QNNRT_E_MEMORY
    Threads  nothing may use the model during this call. Runs of several threads need hooks.lock */
@@ -1126,6 +1127,13 @@ QNNRT_API qnnrt_result qnnrt_model_swap(qnnrt *model, uint64_t bytes, qnnrt_erro
     model->taker = swap;
     model->take = qnnrt__swap_take;
     swap->bytes = bytes;
+    qnnrt__hooks_lock(&model->arena.hooks);
+    do {
+        i = bytes == 0 || model->info.device_bytes > bytes
+                ? qnnrt__swap_victim(model, swap, UINT64_MAX) : model->info.context_count;
+        if (i < model->info.context_count) qnnrt__resident_free(model, i);
+    } while (i < model->info.context_count);
+    qnnrt__hooks_unlock(&model->arena.hooks);
     return QNNRT_OK;
 }
 
@@ -1581,6 +1589,7 @@ QNNRT_API const uint32_t *qnnrt_get_dims(qnnrt_run *run, const qnnrt_slot *slot,
            contexts as qnnrt_model_swap().
            Added: qnnrt_run_dynamic(), for runs with dynamic dims that set none.
            Added: qnnrt_device_look() and qnnrt_device_chips().
+           Changed: qnnrt_model_swap() frees what is beyond a new budget at once.
            API: qnnrt_device_shared() is qnnrt_device_memory("shared", &desc); QNNRT_DEVICE_API is
            QNNRT_API.
    --------------------------------------------------------------------------------------------- */

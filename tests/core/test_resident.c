@@ -238,6 +238,42 @@ TEST(a_budget_smaller_than_a_shard_is_refused_with_both_numbers)
     NOTHING_LEFT();
 }
 
+static unsigned existing(const qnnrt *model)
+{
+    unsigned i, count = 0;
+    for (i = 0; i < SHARDS; ++i) count += qnnrt_get_info(model)->contexts[i].handle != NULL;
+    return count;
+}
+
+TEST(a_smaller_budget_frees_at_once)
+{
+    qnnrt_desc desc = desc_of(SWAP_BUDGET, bytes_of(0, SHARDS));
+    qnnrt *model;
+    qnnrt_run *run;
+    unsigned last;
+    life_begin("");
+    OPENS(&desc, &model);
+    run = prepare(model);
+    CHECK(run != NULL);
+    CHECK_EQ(execute(run), QNNRT_OK);
+    CHECK_EQ(existing(model), SHARDS);
+    last = qnnrt_get_info(model)->contexts[SHARDS - 1].creates;
+    CHECK_EQ(qnnrt_model_swap(model, bytes_of(0, SHARDS) - 1, &err), QNNRT_OK);
+    CHECK_EQ(existing(model), SHARDS - 1);
+    CHECK(qnnrt_get_info(model)->contexts[0].handle == NULL);      /* the least recently used */
+    CHECK_EQ(qnnrt_model_swap(model, 0, &err), QNNRT_OK);
+    CHECK_EQ(existing(model), 0);
+    CHECK_EQ(qnnrt_get_info(model)->device_bytes, 0);
+    CHECK_EQ(qnnrt_model_swap(model, UINT64_MAX, &err), QNNRT_OK);
+    CHECK_EQ(existing(model), 0);
+    CHECK_EQ(execute(run), QNNRT_OK);
+    CHECK_EQ(existing(model), SHARDS);
+    CHECK_EQ(qnnrt_get_info(model)->contexts[SHARDS - 1].creates, last + 1);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_close(model), QNNRT_OK);
+    NOTHING_LEFT();
+}
+
 TEST(the_first_load_of_each_context_is_profiled)
 {
     qnnrt_desc desc = desc_of(SWAP_ONE, 0);
@@ -1180,6 +1216,7 @@ TEST_MAIN("resident")
     RUN(contexts_of_another_run_make_room_first);
     RUN(the_least_recently_used_goes_first);
     RUN(a_budget_smaller_than_a_shard_is_refused_with_both_numbers);
+    RUN(a_smaller_budget_frees_at_once);
     RUN(the_first_load_of_each_context_is_profiled);
     RUN(a_file_replaced_while_its_shard_is_out_is_named);
     RUN(memory_of_the_caller_stays_his_while_shards_come_and_go);

@@ -296,6 +296,11 @@ public final class OptionsTest extends Checks {
             run.exec();
             run.exec();
             equal("a_larger_budget", 4L, model.contexts().stream().filter(one -> one.loaded).count());
+            model.budget(0);
+            equal("no_budget_frees_at_once", 0L, model.contexts().stream().filter(one -> one.loaded).count());
+            float[] logits = run.read("logits");
+            run.exec();
+            check("it_goes_on_after_that", Arrays.equals(logits, run.read("logits")), "with other numbers");
         }
         try (Qnnrt.Model model = new Qnnrt.Model(layer, options().power(Qnnrt.Power.BURST)
                 .profile(Qnnrt.Profile.BASIC)); Qnnrt.Run run = model.prepare(null)) {

@@ -267,7 +267,7 @@ class ScreenTest {
         choose(property("llm"))
         wait("a language model of 256 tokens")
         screen.get().onTrimMemory(ComponentCallbacks2.TRIM_MEMORY_BACKGROUND)
-        wait("closed, because Android asked for memory")
+        wait("freed, because Android asked for memory")
         press("Run")
         wait("ended by: full")
         screen.destroy()
@@ -312,7 +312,12 @@ class ScreenTest {
         assertTrue(texts(), texts().contains(property("prompt") + property("text")))
         Files.denied = true
         screen.get().onTrimMemory(ComponentCallbacks2.TRIM_MEMORY_BACKGROUND)
-        wait("closed, because")
+        wait("freed, because")
+        press("Run")                            // what is open stays so without permission
+        wait("ended by: full")
+        screen.pause().stop().destroy()
+        start(Bundle())
+        Files.denied = true
         press("Run")
         wait("may not be read: no permission")
         screen.destroy()

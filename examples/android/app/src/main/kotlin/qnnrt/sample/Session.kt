@@ -97,12 +97,14 @@ class Session(private val app: Context) {
         call?.stop()
     }
 
-    /** Free the model's memory when nothing runs; the next run opens it again. */
+    /** Free what the model has on the device when nothing runs; the next run loads it again. */
     fun trim() = work {
-        if (model != null) {
-            close()
-            say("closed, because Android asked for memory")
+        model?.let {
+            it.budget(0)
+            it.budget(Long.MAX_VALUE)
+            say("freed, because Android asked for memory")
         }
+        Qnnrt.trim()
     }
 
     /** End for good: what runs is stopped, and the model closed. */
@@ -197,7 +199,7 @@ class Session(private val app: Context) {
         close()
         if (path.endsWith("/libQnnHtp.so")) deliver()
         val begin = System.nanoTime()
-        val options = Qnnrt.Options().backend(path).progress { done, count, file ->
+        val options = Qnnrt.Options().backend(path).budget(Long.MAX_VALUE).progress { done, count, file ->
             if (file.isNotEmpty()) say("opening $file, ${done + 1} of $count")
             born == stops
         }
