@@ -27,7 +27,7 @@ import qnnrt.QnnrtWork;
  * layer, the graph y = relu(x * w + 0.5) for the reference; v73, v75, v79 and vtcm, JSON for the
  * NPU; cpu, JSON for the CPU; text, no model; memory, an empty folder. NPU_LIBRARIES (may be "") are
  * genuine, and WORK_DIR/npu is a model for them. WORK_DIR/llm is the trained model, which writes TEXT
- * after PROMPT.
+ * after PROMPT; WORK_DIR/shards is the same in four files.
  *
  *   ChoiceTest          (no argument): the other process
  */
@@ -172,6 +172,7 @@ public final class ChoiceTest extends Checks {
     }
 
     private static volatile Process child;
+    private static int largest, parts;        /* of messages, and so many */
 
     /** A second virtual machine. */
     private static QnnrtProcess.Wire start() throws IOException {
@@ -192,6 +193,8 @@ public final class ChoiceTest extends Checks {
                 out.flush();
                 byte[] answer = new byte[in.readInt()];
                 in.readFully(answer);
+                largest = Math.max(largest, Math.max(request.length, answer.length));
+                ++parts;
                 return answer;
             }
 
@@ -353,6 +356,124 @@ public final class ChoiceTest extends Checks {
         }
     }
 
+    /** All options reach the other process, and what it says to listeners reaches this one. */
+    private static void options() throws Exception {
+        List<String> lines = new ArrayList<>(), files = new ArrayList<>();
+        String library = at("libraries/libQnnRef.so");
+        int[] end = {100};
+        Qnnrt.Options options = new Qnnrt.Options().backend(library).budget(0).power(Qnnrt.Power.BURST)
+                .profile(Qnnrt.Profile.BASIC).memory(Qnnrt.Memory.SHARED)
+                .log(Qnnrt.Level.DEBUG, (level, part, code, text) -> {
+                    lines.add(level + " " + part + " " + text);
+                    throw new IllegalStateException("dropped");
+                }).progress((done, count, file) -> {
+                    files.add(done + "/" + count);
+                    if (end[0] == -1) {
+                        throw new IllegalStateException("enough");
+                    }
+                    return done < end[0];
+                });
+        try (QnnrtProcess process = new QnnrtProcess(ChoiceTest::start, new File(at("memory")),
+                20000, 5000)) {
+            end[0] = 1;
+            refused("options_cancel", QnnrtException.CANCELLED, "", () -> process.open(at("shards"), options));
+            equal("options_cancelled_at", "[0/4, 1/4]", files.toString());
+            end[0] = -1;
+            try {
+                process.open(at("shards"), options);
+                check("options_progress_throws", false, "nothing came through");
+            } catch (IllegalStateException thrown) {
+                equal("options_progress_throws", "enough", thrown.getMessage());
+            }
+            end[0] = 100;
+            files.clear();
+            lines.clear();
+            try (QnnrtProcess.Model model = process.open(at("shards"), options);
+                    QnnrtProcess.Run run = model.prepare("token_ar1_cl128"); QnnrtProcess.Llm llm = model.llm()) {
+                equal("options_progress", "[0/4, 1/4, 2/4, 3/4, 4/4]", files.toString());
+                options.progress(null).log(Qnnrt.Level.ERROR, null);       /* the model has a copy */
+                run.exec();
+                equal("options_budget", 1L, loaded(model));
+                check("options_log", lines.stream().anyMatch(line -> line.startsWith("INFO backend ")), "" + lines);
+                check("options_profile", !model.loadEvents().isEmpty(), "no events");
+                equal("options_contexts", "forward_3.bin", model.contexts().get(3).file);
+                model.budget(Long.MAX_VALUE);
+                run.exec();
+                equal("options_larger_budget", 4L, loaded(model));
+                equal("options_power", true, model.power(Qnnrt.Power.BALANCED).contains("dcvs: "));
+                signal("KILL");
+                refused("options_killed", QnnrtException.BACKEND, "the process", run::exec);
+                files.clear();
+                lines.clear();
+                run.exec();
+                equal("options_again", "[0/4, 1/4, 2/4, 3/4, 4/4] 4 " + process.ends(), files + " "
+                        + loaded(model) + " 1");
+                check("options_log_again", !lines.isEmpty(), "no line");
+                model.budget(0);
+                equal("options_nothing_is_loaded", 0L, loaded(model));
+                largest = 0;
+                parts = 0;
+                char[] many = new char[3 << 19];
+                Arrays.fill(many, 'a');
+                refused("a_large_prompt", QnnrtException.LIMIT, "context is full", () -> llm.generate(new String(many), 1,
+                        piece -> true));
+                check("in_parts", parts >= 6 && largest <= (1 << 18) + 1, parts + " parts, of at most " + largest);
+            }
+            refused("options_limit", QnnrtException.LIMIT, "", () -> process.open(at("layer"),
+                    new Qnnrt.Options().backend(library).limit("file_bytes", 10)));
+            refused("options_neither", QnnrtException.ARG, "no files", () -> process.open(null, options));
+            refused("options_null", QnnrtException.ARG, "null", () -> process.open("x", (Qnnrt.Options) null));
+            refused("options_opener_null", QnnrtException.ARG, "null", () -> process.opener(null));
+            refused("options_memory", QnnrtException.UNSUPPORTED, "memory of the app", "QnnrtCopy", () -> process.open(null,
+                    new Qnnrt.Options().file("a", Qnnrt.buffer(1))));
+            refused("options_descriptor", QnnrtException.UNSUPPORTED, "a descriptor", "path", () -> process.open(null,
+                    new Qnnrt.Options().file("a", 0, 0, 1)));
+            QnnrtDevice.Choice<QnnrtProcess.Model> choice = phone.choose(folders("v79", "layer"), at("libraries"),
+                    process.opener(new Qnnrt.Options().limit("files", 1)));
+            equal("options_chosen", "v79", order(choice.refused));
+            choice.opened.close();
+            largeAnswer(process);
+        }
+    }
+
+    private static long loaded(QnnrtProcess.Model model) {
+        return model.contexts().stream().filter(one -> one.loaded).count();
+    }
+
+    /** Files that do not load, each with a long text. */
+    private static void largeAnswer(QnnrtProcess process) throws IOException {
+        Qnnrt.Options options = new Qnnrt.Options().backend(at("libraries/libQnnRef.so")).keepGoing(true)
+                .file(at("layer/layer.bin"));
+        String folder = at("memory");
+        char[] name = new char[200];
+        Arrays.fill(name, 'n');
+        for (int i = 0; i < 8; ++i) {
+            folder += "/" + new String(name);
+        }
+        new File(folder).mkdirs();
+        for (int i = 0; i < 250; ++i) {
+            String file = folder + "/" + new String(name) + i + ".bin";
+            Files.write(Paths.get(file), new byte[100]);
+            options.file(file);
+        }
+        largest = 0;
+        try (QnnrtProcess.Model model = process.open(null, options)) {
+            parts = 0;
+            List<Qnnrt.Context> contexts = model.contexts();
+            long bytes = contexts.stream().mapToLong(one -> one.failure.length()).sum();
+            equal("a_large_answer", 251, contexts.size());
+            check("a_large_answer_is_whole", bytes > 1 << 18 && contexts.get(250).failure.contains("n249.bin"),
+                    bytes + " characters, the last ones " + contexts.get(250).failure);
+            check("an_answer_in_parts", parts > 1 && largest <= (1 << 18) + 1, parts + " parts, of at most " + largest);
+        }
+        for (File file : new File(folder).listFiles()) {
+            file.delete();
+        }
+        for (File at = new File(folder); !at.getName().equals("memory"); at = at.getParentFile()) {
+            at.delete();
+        }
+    }
+
     private static String ended(QnnrtLlm.Answer answer) {
         return answer.stopped + " " + answer.promptTokens + " " + answer.tokens;
     }
@@ -426,6 +547,7 @@ public final class ChoiceTest extends Checks {
         }
         part("process", ChoiceTest::process);
         part("language_model", () -> languageModel(args[2], args[3]));
+        part("options", ChoiceTest::options);
         part("bad_libraries", ChoiceTest::badLibraries);
         part("left_files", ChoiceTest::leftFiles);
         end();

@@ -36,9 +36,10 @@ quiet crash library "$tmp/crash/libQnnCpu.so" "$tmp/crash.c"
 quiet hang library "$tmp/hang/libQnnCpu.so" "$tmp/hang.c"
 
 # Models: one for the reference, and metadata of others.
-mkdir "$tmp/layer" "$tmp/text" "$tmp/memory" "$tmp/npu" "$tmp/llm"
+mkdir "$tmp/layer" "$tmp/text" "$tmp/memory" "$tmp/npu" "$tmp/llm" "$tmp/shards"
 check layer "not made" "$build/examples/03_compose" "$build/libQnnRef.so" "$tmp/layer/layer.bin"
 check llm "not exported" "$build/examples/llm/export" "$data/llm/model" "$tmp/llm" --type w8a16 --backend_so "$build/libQnnRef.so"
+check shards "not exported" "$build/examples/llm/export" "$data/llm/model" "$tmp/shards" --type w8a16 --shards 4 --backend_so "$build/libQnnRef.so"
 texts
 echo text >"$tmp/text/note.txt"
 # metadata FOLDER EXPRESSION ...: JSON without a binary

@@ -191,13 +191,14 @@ public final class Qnnrt {
      * constructor of Model, unless a method says otherwise.
      */
     public static final class Options {
-        private final Map<String, Long> numbers = new LinkedHashMap<>();
-        private final Map<String, String> roles = new LinkedHashMap<>();
-        private final List<Source> sources = new ArrayList<>();
-        private String backend, system;
-        private Memory memory = Memory.PLAIN;
-        private Progress progress;
-        private Log log;
+        /* QnnrtWork takes them to another process. */
+        final Map<String, Long> numbers = new LinkedHashMap<>();
+        final Map<String, String> roles = new LinkedHashMap<>();
+        final List<Source> sources = new ArrayList<>();
+        String backend, system;
+        Memory memory = Memory.PLAIN;
+        Progress progress;
+        Log log;
 
         /** Begin with defaults: plain memory, no vote, no limit changed. Throws nothing. */
         public Options() { }
@@ -439,6 +440,17 @@ public final class Qnnrt {
             return this;
         }
 
+        /** Return another object with the same options. */
+        Options copy() {
+            Options made = new Options().backend(backend).systemLibrary(system).memory(memory)
+                    .progress(progress);
+            made.numbers.putAll(numbers);
+            made.roles.putAll(roles);
+            made.sources.addAll(sources);
+            made.log = log;
+            return made;
+        }
+
         /** Give all of it to a model that is not open yet. */
         private void apply(long model) {
             for (Map.Entry<String, Long> number : numbers.entrySet()) {
@@ -456,7 +468,7 @@ public final class Qnnrt {
     }
 
     /** A context binary that is not found by its place in a folder. */
-    private static final class Source {
+    static final class Source {
         final String name;
         final ByteBuffer content;
         final int fd;
@@ -485,7 +497,7 @@ public final class Qnnrt {
         /** Whether it is on the backend now. */
         public final boolean loaded;
 
-        private Context(String[] texts, long[] facts) {
+        Context(String[] texts, long[] facts) {
             file = texts[0];
             role = texts[1];
             failure = texts[2];
@@ -510,7 +522,7 @@ public final class Qnnrt {
         /** Number of the step of a run, or of the context that was loaded. */
         public final int step;
 
-        private Event(String[] texts, double[] facts) {
+        Event(String[] texts, double[] facts) {
             name = texts[0];
             node = texts[1];
             unit = texts[2];
@@ -706,7 +718,7 @@ public final class Qnnrt {
             }
         }
 
-        private static byte[] folder(String folder, Options options) {
+        static byte[] folder(String folder, Options options) {
             required("options", options);
             if (folder != null && !options.sources.isEmpty()) {
                 throw fail("there are a folder and files", "Give null as the folder, or no files.");
@@ -779,10 +791,11 @@ public final class Qnnrt {
         }
 
         /**
-         * Change the budget of a model that was opened with Options.budget(), such as in
-         * onTrimMemory(). The next exec follows it.
+         * Change the budget of a model that was opened with Options.budget(), and free what is
+         * beyond it at once. In onTrimMemory(), a budget of 0 frees all of the model on the device;
+         * Runs, QnnrtLlms and what they hold stay, and the next exec loads what it needs.
          *
-         * @param bytes at most so many are loaded; 0: one file at a time
+         * @param bytes at most so many are loaded; 0: one file at a time, and none now
          * @throws QnnrtException BUSY: a thread is in a call of a Run or QnnrtLlm of the model;
          *     LIMIT: a file alone needs more; ARG: bytes are below 0, or the model was opened
          *     without a budget

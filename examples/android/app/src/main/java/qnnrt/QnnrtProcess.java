@@ -8,7 +8,9 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Timer;
 import java.util.TimerTask;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -28,10 +30,14 @@ import java.util.concurrent.atomic.AtomicInteger;
  *   ByteBuffer scores = run.data("scores");               // next exec() starts all of it again
  * </pre>
  *
- * A call that finds no process starts one, opens the model again, prepares the pipeline and binds
- * the same memory: what is in the inputs stays. A process that gives no answer in time is ended. A
- * model whose process ended {@value #MOST_ENDS} times in a row without an exec() is refused from
- * then on.
+ * A call that finds no process starts one, opens the model again with its options, prepares the
+ * pipeline and binds the same memory: what is in the inputs stays. A process that gives no answer in
+ * time is ended. A model whose process ended {@value #MOST_ENDS} times in a row without an exec() is
+ * refused from then on.
+ *
+ * Messages have any size: more than 256 KB is sent in parts, because Android takes less than 1 MB.
+ * A line of the log comes with the answer of the next call; those of a process that crashes are lost
+ * here, and in logcat.
  *
  * Costs: a message to the other process for each exec(), some 100 us; its memory; and on the NPU a
  * copy of inputs and outputs, because a mapped file is not memory that the NPU sees.
@@ -73,7 +79,7 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
         /**
          * Send a request, and wait for its answer.
          *
-         * @param request bytes for QnnrtWork.call()
+         * @param request bytes for QnnrtWork.call(), at most 256 KB and one
          * @return the answer of QnnrtWork.call()
          * @throws IOException the process has ended
          */
@@ -92,8 +98,9 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
     private final long openMillis, execMillis;
     private final Timer timer = new Timer("qnnrt process", true);
     private Wire wire;
+    private final Map<Integer, Qnnrt.Log> logs = new HashMap<>();      /* of models, by their tags */
     private int life;                         /* the number of the process, from 1 */
-    private int ends;
+    private int ends, tags;
     private boolean closed;
     private Llm talking;                      /* whose answer is being written, or null */
 
@@ -103,7 +110,8 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
      * @param link starts processes
      * @param folder for files that both processes map, such as getNoBackupFilesDir(): no cache, which
      *     the system empties
-     * @param openMillis most time of a call that opens a library or a model
+     * @param openMillis most time of a call that opens a library or a model; with a progress, of
+     *     each file
      * @param execMillis most time of an exec()
      * @throws QnnrtException ARG: a null, or a time that is not above 0
      */
@@ -148,7 +156,7 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
     public synchronized QnnrtDevice.Library library(String path) {
         connect();
         return ask(QnnrtWork.LIBRARY, openMillis, out -> QnnrtWork.putText(out, path), in -> {
-            String[] texts = {QnnrtWork.getText(in), QnnrtWork.getText(in), QnnrtWork.getText(in)};
+            String[] texts = texts(in);
             String[] api = QnnrtWork.getText(in).split("\\.");
             return new QnnrtDevice.Library(texts, new long[] {in.readInt(),
                 Long.parseLong(api[0]), Long.parseLong(api[1]), Long.parseLong(api[2]),
@@ -189,11 +197,68 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
      */
     @Override
     public Model open(String folder, String library) {
-        Model model = new Model(folder, library);
+        Qnnrt.required("folder", folder);
+        return open(folder, new Qnnrt.Options().backend(library));
+    }
+
+    /**
+     * Open a model in the process, with options. Listeners are called in this process: the progress
+     * on the thread that opens, also when the model is opened again, and the log on the thread of a
+     * call, with what was logged until its answer. Both must not call this object. Memory of
+     * Options.memory() serves caches and what lies between steps; inputs and outputs lie in a file.
+     *
+     * @param folder of the model; null: the options have files, by their paths
+     * @param options are copied
+     * @return the model, which the caller closes
+     * @throws QnnrtException as the constructor of {@link Qnnrt.Model}; UNSUPPORTED: a file of the
+     *     options is memory or a descriptor; BACKEND: the process ended or hung; LIBRARY: it cannot
+     *     be started. What the progress throws comes through
+     */
+    public Model open(String folder, Qnnrt.Options options) {
+        Qnnrt.Model.folder(folder, options);
+        QnnrtWork.check(options);
+        Model model = new Model(folder, options.copy());
         synchronized (this) {
-            model.revive();
+            model.tag = ++tags;
+            if (model.options.log != null) {
+                logs.put(model.tag, model.options.log);
+            }
+            try {
+                model.revive();
+            } catch (Throwable thrown) {
+                logs.remove(model.tag);
+                throw thrown;
+            }
         }
         return model;
+    }
+
+    /**
+     * Make an opener for {@link QnnrtDevice#choose} that opens with options.
+     *
+     * @param options are copied, and used with each library that is tried
+     * @return the opener, which uses this process
+     * @throws QnnrtException ARG: the options are null
+     */
+    public QnnrtDevice.Opener<Model> opener(Qnnrt.Options options) {
+        Qnnrt.required("options", options);
+        Qnnrt.Options own = options.copy();
+        return new QnnrtDevice.Opener<Model>() {
+            @Override
+            public Model open(String folder, String library) {
+                return QnnrtProcess.this.open(folder, own.copy().backend(library));
+            }
+
+            @Override
+            public QnnrtDevice.Library library(String path) {
+                return QnnrtProcess.this.library(path);
+            }
+
+            @Override
+            public QnnrtDevice.Folder folder(String path, String libraries) {
+                return QnnrtProcess.this.folder(path, libraries);
+            }
+        };
     }
 
     /**
@@ -233,7 +298,7 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
         };
         timer.schedule(watch, millis);
         try {
-            answer = now.call(QnnrtWork.message(kind, body));
+            answer = QnnrtWork.exchange(now, QnnrtWork.message(kind, body));
         } catch (IOException thrown) {
             watch.cancel();
             now.end();
@@ -252,15 +317,36 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
         try {
             DataInputStream in = QnnrtWork.reader(answer);
             if (in.readByte() == 0) {
-                return reader.read(in);
+                T found = reader.read(in);
+                readLines(in);
+                return found;
             }
             int code = in.readInt();
             long vendor = in.readLong();
-            String text = QnnrtWork.getText(in);
-            throw new QnnrtException(code, vendor, text, QnnrtWork.getText(in));
+            String text = QnnrtWork.getText(in), hint = QnnrtWork.getText(in);
+            readLines(in);
+            throw new QnnrtException(code, vendor, text, hint);
         } catch (IOException thrown) {
             throw new QnnrtException(QnnrtException.FORMAT, 0, "the process gave an answer that "
                     + "is cut short", "Use both halves of one version.");
+        }
+    }
+
+    /** Give the logs of models the lines at the end of an answer. */
+    private void readLines(DataInputStream in) throws IOException {
+        for (int count = in.readInt(); count > 0; --count) {
+            Qnnrt.Log log = logs.get(in.readInt());
+            Qnnrt.Level level = Qnnrt.Level.values()[in.readByte()];
+            String part = QnnrtWork.getText(in);
+            long code = in.readLong();
+            String text = QnnrtWork.getText(in);
+            try {
+                if (log != null) {
+                    log.line(level, part, code, text);
+                }
+            } catch (RuntimeException | Error dropped) {      /* as in a process */
+                continue;
+            }
         }
     }
 
@@ -299,14 +385,15 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
      * ended or hung) and LIBRARY (it cannot be started).
      */
     public final class Model implements AutoCloseable {
-        private final String path, library;
+        private final String path;
+        private final Qnnrt.Options options;      /* what it is opened with again */
         private List<String> names = new ArrayList<>();
-        private int number, born, failures, runs;
+        private int number, born, failures, runs, tag;
         private boolean gone;
 
-        private Model(String path, String library) {
+        private Model(String path, Qnnrt.Options options) {
             this.path = path;
-            this.library = library;
+            this.options = options;
         }
 
         /**
@@ -372,8 +459,85 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
                 }
                 if (!gone) {
                     drop(born, number);
+                    logs.remove(tag);
                 }
                 gone = true;
+            }
+        }
+
+        /**
+         * {@link Qnnrt.Model#budget}, also for a process that is started later.
+         *
+         * @param bytes as there
+         * @throws QnnrtException as there
+         */
+        public void budget(long bytes) {
+            synchronized (QnnrtProcess.this) {
+                revive();
+                guarded(QnnrtWork.BUDGET, openMillis, out -> {
+                    out.writeInt(number);
+                    out.writeLong(bytes);
+                }, in -> null);
+                options.budget(bytes);
+            }
+        }
+
+        /**
+         * {@link Qnnrt.Model#power}, also for a process that is started later.
+         *
+         * @param power as there
+         * @return as there
+         * @throws QnnrtException as there
+         */
+        public String power(Qnnrt.Power power) {
+            synchronized (QnnrtProcess.this) {
+                revive();
+                String answers = guarded(QnnrtWork.POWER, openMillis, out -> {
+                    out.writeInt(number);
+                    out.writeInt(power == null ? 0 : power.ordinal() + 1);
+                }, QnnrtWork::getText);
+                options.power(power);
+                return answers;
+            }
+        }
+
+        /**
+         * {@link Qnnrt.Model#contexts}.
+         *
+         * @return as there
+         */
+        public List<Qnnrt.Context> contexts() {
+            synchronized (QnnrtProcess.this) {
+                revive();
+                return guarded(QnnrtWork.CONTEXTS, openMillis, out -> out.writeInt(number), in -> {
+                    List<Qnnrt.Context> all = new ArrayList<>();
+                    for (int count = in.readInt(); count > 0; --count) {
+                        String[] texts = texts(in);
+                        all.add(new Qnnrt.Context(texts, new long[] {in.readLong(),
+                            in.readBoolean() ? 1 : 0}));
+                    }
+                    return all;
+                });
+            }
+        }
+
+        /**
+         * {@link Qnnrt.Model#loadEvents}, of the last opening.
+         *
+         * @return as there
+         */
+        public List<Qnnrt.Event> loadEvents() {
+            synchronized (QnnrtProcess.this) {
+                revive();
+                return guarded(QnnrtWork.LOAD_EVENTS, openMillis, out -> out.writeInt(number), in -> {
+                    List<Qnnrt.Event> all = new ArrayList<>();
+                    for (int count = in.readInt(); count > 0; --count) {
+                        String[] texts = texts(in);
+                        all.add(new Qnnrt.Event(texts, new double[] {in.readDouble(),
+                            in.readDouble(), in.readDouble(), in.readDouble()}));
+                    }
+                    return all;
+                });
             }
         }
 
@@ -384,25 +548,56 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
             }
             if (failures >= MOST_ENDS) {
                 throw new QnnrtException(QnnrtException.STATE, 0, "the process ended " + failures
-                        + " times in a row with " + path, "Open another folder or library.");
+                        + " times in a row with " + name(), "Open another folder or library.");
             }
             connect();
             if (born == life) {
                 return;
             }
-            number = guarded(QnnrtWork.OPEN, openMillis, out -> {
+            Throwable failure = null;
+            Object[] event = guarded(QnnrtWork.OPEN, openMillis, out -> {
+                out.writeInt(tag);
                 QnnrtWork.putText(out, path);
-                QnnrtWork.putText(out, library);
-            }, in -> {
-                int made = in.readInt();
-                List<String> list = new ArrayList<>();
-                for (int count = in.readInt(); count > 0; --count) {
-                    list.add(QnnrtWork.getText(in));
+                QnnrtWork.putOptions(out, options);
+            }, this::opened);
+            while (event != null) {               /* it waits for what the progress says */
+                boolean more = false;
+                try {
+                    more = failure == null && options.progress.file((Integer) event[0],
+                            (Integer) event[1], (String) event[2]);
+                } catch (Throwable thrown) {
+                    failure = thrown;
                 }
-                names = Collections.unmodifiableList(list);
-                return made;
-            });
+                boolean goOn = more;
+                try {
+                    event = guarded(QnnrtWork.GO_ON, openMillis, out -> out.writeBoolean(goOn),
+                            this::opened);
+                } catch (QnnrtException thrown) {
+                    if (failure == null) {
+                        throw thrown;
+                    }
+                    QnnrtWork.<RuntimeException>rethrow(failure);
+                }
+            }
             born = life;
+        }
+
+        /** Read the end of an opening, or return a file that it comes to. */
+        private Object[] opened(DataInputStream in) throws IOException {
+            if (!in.readBoolean()) {
+                return new Object[] {in.readInt(), in.readInt(), QnnrtWork.getText(in)};
+            }
+            number = in.readInt();
+            List<String> list = new ArrayList<>();
+            for (int count = in.readInt(); count > 0; --count) {
+                list.add(QnnrtWork.getText(in));
+            }
+            names = Collections.unmodifiableList(list);
+            return null;
+        }
+
+        private String name() {
+            return path != null ? path : options.sources.get(0).name;
         }
 
         /** Ask, and count when the process ends. */
@@ -566,7 +761,7 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
             for (;;) {
                 for (Object event : next(here, !goOn)) {
                     if (event instanceof QnnrtLlm.Answer && failure != null) {
-                        QnnrtProcess.<RuntimeException>rethrow(failure);
+                        QnnrtWork.<RuntimeException>rethrow(failure);
                     }
                     if (event instanceof QnnrtLlm.Answer) {
                         return (QnnrtLlm.Answer) event;
@@ -634,10 +829,8 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
         }
     }
 
-    /** Throw what a listener threw, as it is: Kotlin declares no exceptions. */
-    @SuppressWarnings("unchecked")
-    private static <T extends Throwable> void rethrow(Throwable thrown) throws T {
-        throw (T) thrown;
+    private static String[] texts(DataInputStream in) throws IOException {
+        return new String[] {QnnrtWork.getText(in), QnnrtWork.getText(in), QnnrtWork.getText(in)};
     }
 
     private static List<Object> events(DataInputStream in) throws IOException {
@@ -820,7 +1013,7 @@ public final class QnnrtProcess implements QnnrtDevice.Opener<QnnrtProcess.Model
                         ? tensors.get(i) : tensor;
                 if (old != null && (old == tensor || !old.name.equals(tensor.name)
                         || !old.role.equals(tensor.role) || old.bytes != tensor.bytes)) {
-                    throw new QnnrtException(QnnrtException.MISMATCH, 0, model.path + " has other "
+                    throw new QnnrtException(QnnrtException.MISMATCH, 0, model.name() + " has other "
                             + "tensors than when it was opened first", "Close its runs and open "
                             + "it again.");
                 }

@@ -5,6 +5,6 @@ interface IQnnrtWork {
     /** Return the number of the service's process, which the app may end. */
     int pid();
 
-    /** Answer a request of QnnrtProcess, at most 1 MB each way; tensors lie in files. */
+    /** Answer a part of a request of QnnrtProcess, at most 256 KB each way; tensors lie in files. */
     byte[] call(in byte[] request);
 }
