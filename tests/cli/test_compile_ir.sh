@@ -245,6 +245,37 @@ for name, last in (("mask", "-inf"), ("half", "1"), ("plain", "0")):
     head = json.dumps({"mask": {"dtype": "F32", "shape": [1, 4], "data_offsets": [0, 16]}}).encode()
     open(tmp + "/" + name + ".safetensors", "wb").write(struct.pack("<Q", len(head)) + head + struct.pack("<4f", 0, float("-inf") if name != "plain" else 0, 0, float(last)))
 ' "$tmp"
+python3 - "$tmp" <<'PY'
+import json, sys
+t = lambda name: {"name": name, "shape": [1, 4], "dtype": "float32"}
+def graph(name, *nodes):
+    nodes = [{"name": out, "op_type": "aten." + op, "inputs": [t(x)], "outputs": [t(out)], "attrs": attrs} for out, op, x, attrs in nodes]
+    json.dump({"graph_inputs": [t("x")], "graph_outputs": [nodes[-1]["outputs"][0]], "weights": [], "weight_name_mapping": {}, "nodes": nodes},
+              open("%s/%s.json" % (sys.argv[1], name), "w"))
+big, pow, back = ("big", "mul.Tensor", "x", {"other": 1e5}), ("pow", "pow.Tensor_Scalar", "big", {"exponent": 2}), ("back", "mul.Tensor", "pow", {"other": 1e-10})
+graph("inner", big, pow, back)
+graph("outer", big)
+graph("harmless", big, ("tanh", "tanh.default", "big", {}))
+PY
+# Values beyond float16: the first node is named, with a way out.
+for name in inner outer harmless; do
+    compile "float32_$name" 0 'wrote     ' "$tmp/$name.json" --verify 2
+    lacks "float32_$name" out '  float16   '
+done
+rm -rf "$out"
+run compile "$tmp/inner.json" --backend_so "$ref" --output_dir "$out" --fp16 --verify 2 --report "$tmp/beyond"
+is overflow_inner 1
+says overflow_inner_text err 'output "back" '
+says overflow_inner_node out '  float16     2 nodes with values beyond 65504, its largest; "big" (mul.Tensor) has up to '
+says overflow_inner_report beyond '"big" (mul.Tensor) has up to '
+hinted overflow_inner_hint "--backends npu,cpu,host --pin big=cpu --pin pow=cpu --pin back=cpu, or scale"
+run compile "$tmp/outer.json" --backend_so "$ref" --output_dir "$out" --fp16 --verify 2
+is overflow_outer 1
+says overflow_outer_text err 'values beyond 65504, the largest number of float16, in 2 runs'
+compile overflow_harmless 0 '  float16     1 node with values beyond 65504' "$tmp/harmless.json" --fp16 --verify 2
+compile overflow_mask 0 'wrote     ' "$tmp/masked.json" --weights "$tmp/mask.safetensors" --fp16 --verify 3
+lacks overflow_mask out '  float16     '
+rm -rf "$out"
 what='values that are NaN and'
 compile nan_weight 1 "weight \"fc.weight\" has 2 $what 1 that are infinite, of 1280; the first is number 3" "$ir/torch_cnn.json" --weights "$tmp/nan.safetensors"
 compile nan_weight_only 1 'weight "fc.weight" has 3 values that are infinite or not a number' "$ir/torch_cnn.json" --weights "$tmp/nan.safetensors" --fp16 --weight_bits 8

@@ -7,8 +7,7 @@
             target.c: >>target                      program.c: >>program
             choices.c: >>choices                    node_map.c: >>node_map
             chart.c: >>chart                        progress.c: >>progress
-            guess.c: >>guess                        verify.c: >>verify
-            step.c: >>step                          verify_graph.c: >>verify_graphs
+            guess.c: >>guess                        step.c: >>step
             histogram.c: >>calibration >>histogram
             calibrate.c: >>calibrate
             encodings.c: >>read_encodings >>write_encodings */
@@ -343,65 +342,6 @@ void chart_write(const aten *a);
    positions 0, 1, 2, ..., and other integers random within the rows that they choose from. */
 void guess_input(const qnnrt_ir *ir, const qnnrt_ir_value *value, uint64_t seed, double *out);
 
-/* ---- verify.c: outputs of a compiled graph beside those that the host computes ---- */
-
-typedef struct verify {                /* one graph                                            */
-    aten                         *a;
-    const aten_graph             *g;
-    qnnrt_ir                     *ir;            /* as read, with its weights                  */
-    const qnnrt_lower_graph_info *info;          /* what became of it, NULL: several steps     */
-    qnnrt_lower                  *lower;         /* that has it, or NULL                       */
-    exported_samples              samples;       /* torch's results, or .file NULL             */
-    uint32_t                      sample;        /* that is compared                           */
-    const char                  **ins, **outs;   /* names of inputs and outputs; NULL: not there */
-    qnnrt_run                    *run;
-    double                      **inputs;        /* [ir->input_count]                          */
-    double                        tolerance, most;   /* most: beyond it, values count as it    */
-    size_t                        nodes, wrong, nans;    /* of --verify_nodes                  */
-    int                           all;               /* 1: a line for each node                */
-    const size_t                 *weight_only;       /* [ir->value_count] 1 + number of the weight
-                                                        whose rounded values it has, or NULL   */
-} verify;
-
-typedef struct verify_sum {            /* two tensors, compared                                */
-    double largest, difference;        /* the largest expected value; NaN is infinite          */
-    double signal, noise;              /* squares of expected values and of differences        */
-    uint64_t nans;                     /* expected values that are NaN                         */
-    uint64_t rows, agreed;             /* along the last axis; whose largest values are at one
-                                          place, 0: not counted                                */
-} verify_sum;
-
-/* Compare an expected value with a computed one. */
-void verify_one(verify_sum *sum, double expected, double got, double most);
-
-/* Return the largest difference as a part of the largest expected value. */
-double verify_relative(const verify_sum *sum);
-
-/* Copy the elements of a weight for qnnrt_ir_run(). */
-qnnrt_result verify_load(void *user, const qnnrt_ir_value *value, void *data, qnnrt_error *err);
-
-/* Take the names of inputs and outputs: those of the lowered graph, or of the graph itself
-   (NULL). */
-void verify_names(verify *v, const qnnrt_lower_graph_info *info);
-
-/* Fill v->inputs with a sample, or with random values. Return 0 after printing an error. */
-int verify_inputs(verify *v, uint32_t number);
-
-/* The same, and fill those of the backend. Return 0 after printing an error. */
-int verify_fill(verify *v, uint32_t number);
-
-/* Run the graph on the host. outputs: [ir->output_count]. Return 0 after printing an error. */
-int verify_host(verify *v, qnnrt_result (*watch)(void *user, const qnnrt_ir_node *node,
-                                                 size_t output, const void *data,
-                                                 qnnrt_error *err), void *const *outputs);
-
-/* Run the graph on the backend. Return 0 after printing an error. */
-int verify_exec(verify *v);
-
-/* Compare `runs` runs with samples or random inputs, and print the largest differences of each
-   output. */
-void verify_outputs(verify *v, uint32_t runs);
-
 /* ---- step.c: a step of a program is built and run alone ---- */
 
 typedef struct step_at {
@@ -474,6 +414,7 @@ typedef struct calibration {
     histogram           **histograms;  /* [tensor_count] of the second run, NULL: first   */
     size_t                samples;
     int                   half;        /* 1: the step computes in float16                 */
+    int                   narrow;      /* 1: so does the library that runs the samples    */
 } calibration;
 
 /* Calibrate all graphs, if that is wanted. Return 0 after printing an error. */

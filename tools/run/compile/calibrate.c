@@ -54,9 +54,9 @@ static int calibrate_exec(calibration *c, size_t number)
 static int calibrate_look(calibration *c, size_t number)
 {
     const qnnrt_lower_graph_info *info = c->step.info;
-    uint64_t bad = 0;
+    uint64_t bad = 0, beyond = 0;
     size_t tensors = 0;
-    const char *first = NULL;
+    const char *first = NULL, *left = NULL;
     for (size_t i = 1; i < info->tensor_count; ++i) {
         const qnnrt_lower_tensor *tensor = &info->tensors[i];
         if (!tensor->used || !value_is_float(tensor->dtype) ||
@@ -73,6 +73,8 @@ static int calibrate_look(calibration *c, size_t number)
         for (uint64_t k = 0; k < tensor->count && wrong < tensor->count; ++k) {
             if (isnan(values[k]) || values[k] > 3e38) { ++wrong; continue; }
             if (values[k] <= QNNRT_LOWER_MASKED) { range->masked = 1; continue; }
+            if (c->narrow && values[k] >= 65504 && beyond++ == 0)
+                left = tensor->value != NULL ? tensor->value->name : tensor->name;
             if (h != NULL) { histogram_add(h, values[k]); continue; }
             if (!any || values[k] < range->low) range->low = values[k];
             if (!any || values[k] > range->high) range->high = values[k];
@@ -83,8 +85,12 @@ static int calibrate_look(calibration *c, size_t number)
         if (wrong > 0 && tensors++ == 0) first = range->name;
         bad += wrong;
     }
-    if (bad == 0) return 1;
-    fail(c->a->t, NULL, "Leave this sample out, or repair the model.",
+    if (bad == 0 && beyond == 0) return 1;
+    if (bad == 0)
+        fail(c->a->t, NULL, "Calibrate in float32, with --calibrate_so libQnnRef.so.",
+             "%s, line %lu: %llu values are 65504, the largest number of float16, or beyond, the "
+             "first in \"%s\"", c->list, (unsigned long)number, (unsigned long long)beyond, left);
+    else fail(c->a->t, NULL, "Leave this sample out, or repair the model.",
          "%s, line %lu: %llu values of %lu tensors are NaN or infinite, the first in \"%s\"",
          c->list, (unsigned long)number, (unsigned long long)bad, (unsigned long)tensors, first);
     return 0;
@@ -196,6 +202,8 @@ static int calibrate_step(aten *a, qnnrt_compile *program, size_t graph, size_t 
     c.list = lists->items[lists->count == 1 ? 0 : graph];
     c.name = target_keep(a, cli_text("%s", planned->name));
     c.half = !a->t->set.compile->fp32 && target_is_half(a, planned->backend);
+    c.narrow = on == NULL ? target_is_half(a, planned->backend)
+               : qnnrt_lower_target_of(qnnrt_backend_get_info(on)) == QNNRT_LOWER_HTP;
     const int good = step_open(&c.step, a, program, &at, "calibration") && calibrate_run(&c, begin);
     step_close(&c.step);
     return good;

@@ -1,7 +1,7 @@
 /* step.c - a step of a program is built and run alone
 
    ROOM     >>step */
-#include "run/compile/aten.h"
+#include "run/compile/verify.h"
 #include "run/io/io.h"
 
 #include "cli/stages.h"

@@ -1,7 +1,7 @@
 /* verify.c - outputs of a compiled graph beside those that the host computes
 
    ROOM     >>verify */
-#include "run/compile/aten.h"
+#include "run/compile/verify.h"
 #include "run/io/io.h"
 
 #include <math.h>
@@ -16,6 +16,7 @@
 void verify_one(verify_sum *sum, double expected, double got, double most)
 {
     sum->nans += isnan(expected) != 0;
+    if (expected > most || (expected < -most && expected > -1e8)) sum->beyond += !isinf(expected);
     if (isnan(expected) && isnan(got)) return;
     if (expected > most) expected = most;
     if (expected < -most) expected = -most;
@@ -207,7 +208,8 @@ static int verify_output(verify *v, size_t i, qnnrt_dtype dtype, const void *hos
     const int there = data != NULL && facts->count == value->count &&
                       value_get(facts->dtype, data, b, value->count);
     const int good = there && verify_expected(v, i, dtype, host, a);
-    for (uint64_t k = 0; k < value->count && good; ++k) verify_one(sum, a[k], b[k], v->most);
+    const double most = value_is_float(value->dtype) ? v->most : HUGE_VAL;
+    for (uint64_t k = 0; k < value->count && good; ++k) verify_one(sum, a[k], b[k], most);
     if (good) verify_top(sum, value, a, b);
     free(a);
     if (!there)
@@ -289,6 +291,15 @@ static int verify_host_small(verify *v, void *const *outputs)
     return good;
 }
 
+/* Return what to do about outputs that differ. The caller frees it. */
+static char *verify_way(const verify *v)
+{
+    if (v->beyond == 0)
+        return cli_text("Find the first node that differs with --verify_nodes first.");
+    return cli_text("Compute these nodes in float32, with --backends npu,cpu,host%s, or scale what "
+                    "they read.", v->pins.data);
+}
+
 void verify_outputs(verify *v, uint32_t runs)
 {
     const size_t count = v->ir->output_count;
@@ -309,7 +320,8 @@ void verify_outputs(verify *v, uint32_t runs)
         for (int rounded = 0; rounded <= quantized && good; ++rounded) {
             const qnnrt_ir *ir = rounded ? v->g->ir : v->ir;
             const int torch = !rounded && v->samples.file != NULL;
-            good = rounded ? verify_host_small(v, outputs) : torch || verify_host(v, NULL, outputs);
+            good = rounded ? verify_host_small(v, outputs)
+                   : torch || verify_host(v, v->half ? overflow_peek : NULL, outputs);
             for (size_t i = 0; i < count && good; ++i)
                 if (v->ir->outputs[i]->count > 0)
                     good = verify_output(v, i, qnnrt_ir_run_dtype(&wide, ir->outputs[i]),
@@ -317,6 +329,7 @@ void verify_outputs(verify *v, uint32_t runs)
                                          &sums[(size_t)rounded * count + i]);
         }
     }
+    if (good && v->half && (v->peeked || v->samples.file != NULL)) good = overflow_look(v);
     if (good) verify_head(v, runs, quantized);
     for (int rounded = quantized; rounded >= 0 && good; --rounded) {
         if (quantized && !rounded) verify_say(v->a, "  and from the weights as they were:\n");
@@ -332,14 +345,22 @@ void verify_outputs(verify *v, uint32_t runs)
             verify_say(v->a, "\n");
         }
     }
+    if (good && v->beyond > 0)
+        verify_say(v->a, "  float16     %lu node%s with values beyond 65504, its largest; %s\n",
+                   (unsigned long)v->beyond, cli_plural(v->beyond), v->beyond_text.data);
+    OWNED char *way = verify_way(v);
     for (size_t i = 0; i < count && good; ++i)
         if (checked[i].nans > 0 && (quantized || v->samples.file == NULL))
             fail(t, NULL, "Find where they come from with --verify_nodes first.",
                  "graph \"%s\": %llu values of output \"%s\" are NaN on the host, in %lu run%s",
                  v->g->name, (unsigned long long)checked[i].nans, v->ir->outputs[i]->name,
                  (unsigned long)runs, cli_plural(runs));
+        else if (checked[i].beyond > 0 && v->half)
+            fail(t, NULL, way, "graph \"%s\": output \"%s\" has %llu values beyond 65504, the "
+                 "largest number of float16, in %lu run%s", v->g->name, v->ir->outputs[i]->name,
+                 (unsigned long long)checked[i].beyond, (unsigned long)runs, cli_plural(runs));
         else if (!(verify_relative(&checked[i]) <= v->tolerance))
-            fail(t, NULL, "Find the first node that differs with --verify_nodes first.",
+            fail(t, NULL, way,
                  "graph \"%s\": output \"%s\" differs by %.3g of its largest value, more than %g",
                  v->g->name, v->ir->outputs[i]->name, verify_relative(&checked[i]), v->tolerance);
     for (size_t i = 0; i < count; ++i) free(outputs[i]);

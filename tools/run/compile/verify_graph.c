@@ -1,7 +1,7 @@
 /* verify_graph.c - compiled graphs are compared with qnnrt_ir_run()
 
    ROOM     >>verify_graphs */
-#include "run/compile/aten.h"
+#include "run/compile/verify.h"
 #include "run/io/io.h"
 
 #include "cli/stages.h"
@@ -142,6 +142,7 @@ static void verify_graph(aten *a, qnnrt_manifest *model, size_t number, int half
         /* Several backends: the weights on the host are as they were. */
         if (!a->target.whole && c->tolerance <= 0 && weights > 0) v.tolerance = weights;
         v.most = half ? 65504 : 1e38;
+        v.half = half && !quantizes(c);
         v.all = c->verify_nodes == 2;
         v.inputs = cli_alloc(v.ir->input_count, sizeof(*v.inputs));
         for (size_t i = 0; i < v.ir->input_count; ++i)
@@ -163,6 +164,8 @@ static void verify_graph(aten *a, qnnrt_manifest *model, size_t number, int half
         free(v.ins);
         free(v.outs);
     }
+    free(v.beyond_text.data);
+    free(v.pins.data);
     exported_close(&v.samples);
     qnnrt_ir_free(v.ir);
     qnnrt_lower_free(notes);
