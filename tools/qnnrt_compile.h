@@ -97,6 +97,8 @@
        with it. A backend keeps it only if it can compute every node that touches it. Otherwise it
        lives on the host, and the steps get copies; or, with desc.state_error, the build is an
        error that names the tensor, the nodes and the reason of each backend.
+       States of the graph itself (qnnrt_ir_state) become those of the program: the pipeline keeps
+       them between calls. Their first values are constants, from the weights.
 
    One backend
        With desc.whole the only backend computes all graphs as they are: nobody is asked which nodes
@@ -127,6 +129,7 @@
 #include "qnnrt_partition.h"
 #include "qnnrt_cpu_fallback.h"
 #include "qnnrt_convert.h"
+#include "qnnrt_manifest.h"
 
 #if QNNRT_VERSION_NUMBER != 5000
 #error "qnnrt_compile.h 0.5.0 needs qnnrt.h of the same version"
@@ -214,6 +217,8 @@ typedef struct qnnrt_compile_graph {
                                                     NULL with desc.whole */
     const qnnrt_pipeline_desc  *pipeline;        /* for qnnrt_manifest_write(), after a build */
     const qnnrt_conversion     *conversions;     /* [pipeline->edge_count] what its edges ask for */
+    const qnnrt_manifest_state *states;          /* [state_count] */
+    size_t                      state_count;
 } qnnrt_compile_graph;
 
 typedef struct qnnrt_compile_context {
@@ -222,7 +227,7 @@ typedef struct qnnrt_compile_context {
     size_t   number;                 /* in the model */
 } qnnrt_compile_context;
 
-typedef struct qnnrt_compile_constant {          /* an input of host steps */
+typedef struct qnnrt_compile_constant {          /* an input of host steps, or a first value */
     const char *name;                /* unique */
     qnnrt_dtype dtype;
     uint32_t    rank, dims[8];
@@ -270,7 +275,9 @@ QNNRT_COMPILE_API void qnnrt_compile_free(qnnrt_compile *program);
    long as the program.
    weights  may be NULL if the graph has none
    name     of the pipeline: not empty, unique; it is copied
-   Returns  QNNRT_OK; as qnnrt_lower_weights() and qnnrt_lower_passes(); QNNRT_E_ARG;
+   Returns  QNNRT_OK; as qnnrt_lower_weights() and qnnrt_lower_passes(); QNNRT_E_NOT_FOUND,
+            QNNRT_E_MISMATCH (the first value of a state is missing or has another shape);
+            QNNRT_E_UNSUPPORTED (states with lower.act_bits and .native_io); QNNRT_E_ARG;
             QNNRT_E_MEMORY. After an error ir may be changed; it must live all the same until the
             program is freed */
 QNNRT_COMPILE_API qnnrt_result qnnrt_compile_add(qnnrt_compile *program, qnnrt_ir *ir,
@@ -431,7 +438,8 @@ struct qnnrt_compile {
     size_t                  unit_count;
     qnnrt                 **models;              /* [backend_count] */
     qnnrt_compile_constant *constants;
-    const qnnrt_ir_value  **constant_values;     /* [constant_count] */
+    const qnnrt_ir_value  **constant_values;     /* [constant_count]; NULL: of a state, .data is a
+                                                    qnnrt_weight */
     size_t                  constant_count, constant_room;
     qnnrt_compile_context  *contexts;
     qnnrt_compile_move     *moves;
@@ -1874,8 +1882,8 @@ static void qnnrt_compile__wire_input(qnnrt_compile *p, qnnrt_compile__graph *gr
     }
 }
 
-/* Add the steps of the pipeline that a part on a backend has, and wire them. With desc.whole
-   nothing but ranges is said. */
+/* Add the steps of the pipeline that a part on a backend has, and wire them. With desc.whole and
+   without states nothing but ranges is said. */
 static void qnnrt_compile__wire_shards(qnnrt_compile *p, qnnrt_compile__graph *graph,
                                        const qnnrt_compile__part *part, qnnrt_step_desc *steps,
                                        qnnrt_compile__wires *wires)
@@ -1889,7 +1897,7 @@ static void qnnrt_compile__wire_shards(qnnrt_compile *p, qnnrt_compile__graph *g
         steps[part->step + i].graph = part->info.name;
         for (k = 0; k < part->input_count && !p->arena.failed; ++k)
             qnnrt_compile__wire_input(p, graph, part, i, k, wires);
-        for (k = 0; k < shard->input_count && i > 0 && !p->desc.whole; ++k) {
+        for (k = 0; k < shard->input_count && i > 0 && graph->pipeline.edges_only; ++k) {
             from = qnnrt_compile__maker(part, shard->inputs[k].name, i);
             if (from != SIZE_MAX)
                 qnnrt_compile__edge(graph, wires, from, shard->inputs[k].name, part->step + i,
@@ -1965,6 +1973,113 @@ static size_t qnnrt_compile__find_shards(qnnrt_compile *p, qnnrt_compile__part *
     return inputs;
 }
 
+/* Find the output of a part that is output `index` of the graph. Return 0 if the part does not make
+   it. */
+static int qnnrt_compile__made(const qnnrt_compile__graph *graph, const qnnrt_compile__part *part,
+                               size_t index, size_t *output)
+{
+    size_t i, at = 0;
+    for (i = 0; i < index && at < part->outer_count; ++i)
+        at += part->outputs[at] == graph->ir->outputs[i];
+    *output = at;
+    return at < part->outer_count && part->outputs[at] == graph->ir->outputs[index];
+}
+
+/* Return the type of an output of a part, as the pipeline has it. */
+static qnnrt_dtype qnnrt_compile__made_as(const qnnrt_compile *p, const qnnrt_compile__part *part,
+                                          size_t output, const char *name)
+{
+    size_t i, k;
+    for (i = 0; part->unit != NULL && i < part->shard_count; ++i)
+        for (k = 0; k < part->shards[i]->output_count; ++k)
+            if (strcmp(part->shards[i]->outputs[k].name, name) == 0)
+                return part->shards[i]->outputs[k].dtype;
+    return qnnrt_compile__border(p, part, part->outputs[output], 1, output);
+}
+
+/* List the inputs of steps that read an input of the graph. */
+static void qnnrt_compile__readers(qnnrt_compile__graph *graph, const qnnrt_ir_value *value,
+                                   qnnrt_manifest_end *list, size_t *count)
+{
+    size_t i, k, shard;
+    for (i = 0; i < graph->info.step_count; ++i) {
+        const qnnrt_compile__part *part = &graph->parts[i];
+        for (k = 0; k < part->input_count && part->inputs[k] != value;) ++k;
+        if (k == part->input_count) continue;
+        if (part->unit == NULL) {
+            list[*count].step = part->step;
+            list[(*count)++].tensor = value->name;
+            continue;
+        }
+        if (part->lowered->inputs[k] <= 0) continue;
+        for (shard = 0; shard < part->shard_count; ++shard) {
+            const char *name = part->lowered->tensors[part->lowered->inputs[k]].name;
+            if (!qnnrt_compile__reads(part, shard, name)) continue;
+            list[*count].step = part->step + shard;
+            list[(*count)++].tensor = name;
+        }
+    }
+}
+
+/* Return the constant that a state begins with, which is added. */
+static const qnnrt_compile_constant *
+qnnrt_compile__first(qnnrt_compile *p, const qnnrt_weight *weight, const char *name,
+                     const qnnrt_ir_value *value, qnnrt_dtype dtype)
+{
+    size_t i, room = p->constant_room;
+    qnnrt_compile_constant *constant;
+    p->constants = (qnnrt_compile_constant *)qnnrt_compile__more(
+        p, p->constants, p->constant_count, &room, sizeof(*p->constants));
+    p->constant_values = (const qnnrt_ir_value **)qnnrt_compile__more(
+        p, (void *)p->constant_values, p->constant_count, &p->constant_room,
+        sizeof(*p->constant_values));
+    if (p->arena.failed) return NULL;
+    constant = &p->constants[p->constant_count];
+    constant->name = qnnrt_compile__text(p, "%.200s.%lu", name, (unsigned long)p->constant_count);
+    constant->dtype = dtype;
+    constant->rank = value->rank > 0 ? value->rank : 1;
+    constant->dims[0] = 1;                       /* of a scalar */
+    for (i = 0; i < value->rank; ++i) constant->dims[i] = (uint32_t)value->dims[i];
+    constant->bytes = value->count * qnnrt_ir_dtype_bytes(dtype);
+    constant->data = weight;
+    p->constant_values[p->constant_count++] = NULL;
+    return constant;
+}
+
+/* Describe the states of a graph. */
+static void qnnrt_compile__states(qnnrt_compile *p, qnnrt_compile__graph *graph)
+{
+    const qnnrt_ir *ir = graph->ir;
+    const size_t steps = graph->pipeline.step_count;
+    qnnrt_manifest_state *list = (qnnrt_manifest_state *)qnnrt_arena_get(
+        &p->arena, ir->state_count, sizeof(*list));
+    size_t i, k, output;
+    graph->info.states = list;
+    graph->info.state_count = 0;
+    for (i = 0; i < ir->state_count && !p->arena.failed; ++i) {
+        const qnnrt_ir_value *value = ir->inputs[ir->states[i].input];
+        qnnrt_manifest_state *state = &list[graph->info.state_count];
+        qnnrt_manifest_end *to = (qnnrt_manifest_end *)qnnrt_arena_get(&p->arena, steps,
+                                                                       sizeof(*to));
+        const qnnrt_compile_constant *constant;
+        for (k = 0; k < graph->info.step_count; ++k)
+            if (qnnrt_compile__made(graph, &graph->parts[k], ir->states[i].output, &output)) break;
+        if (k == graph->info.step_count || to == NULL) continue;     /* it has no elements */
+        state->name = ir->states[i].name;
+        state->from.tensor = qnnrt_compile__output_name(p, &graph->parts[k], output);
+        state->from.step = qnnrt_compile__maker(&graph->parts[k], state->from.tensor,
+                                                graph->parts[k].shard_count);
+        state->to = to;
+        qnnrt_compile__readers(graph, value, to, &state->to_count);
+        constant = qnnrt_compile__first(p, qnnrt_weights_match(graph->weights, state->name),
+                                        state->name, value,
+                                        qnnrt_compile__made_as(p, &graph->parts[k], output,
+                                                               state->from.tensor));
+        if (constant != NULL) state->constant = constant->data;
+        ++graph->info.state_count;
+    }
+}
+
 /* Describe the pipeline of a graph. */
 static void qnnrt_compile__wire(qnnrt_compile *p, qnnrt_compile__graph *graph)
 {
@@ -1990,7 +2105,7 @@ static void qnnrt_compile__wire(qnnrt_compile *p, qnnrt_compile__graph *graph)
     desc->steps = steps;
     desc->edges = wires.edges;
     desc->uses = wires.uses;
-    desc->edges_only = !p->desc.whole;
+    desc->edges_only = !p->desc.whole || graph->ir->state_count > 0;
     for (i = 0; i < graph->info.step_count; ++i) {
         qnnrt_compile__part *part = &graph->parts[i];
         if (part->unit == NULL) {
@@ -2003,6 +2118,7 @@ static void qnnrt_compile__wire(qnnrt_compile *p, qnnrt_compile__graph *graph)
         }
         qnnrt_compile__wire_outputs(p, graph, part, &wires);
     }
+    qnnrt_compile__states(p, graph);
     graph->info.pipeline = desc;
     graph->info.conversions = wires.conversions;
 }
@@ -2256,6 +2372,36 @@ QNNRT_COMPILE_API void qnnrt_compile_free(qnnrt_compile *p)
     qnnrt_hooks_free(&hooks, p);
 }
 
+/* Check that the weights have the first value of each state. */
+static qnnrt_result qnnrt_compile__check_states(const qnnrt_compile *p, const qnnrt_ir *ir,
+                                                const qnnrt_weights *weights, qnnrt_error *err)
+{
+    size_t i;
+    uint32_t k;
+    if (ir->state_count > 0 && p->desc.lower.act_bits != 0 && p->desc.lower.native_io) {
+        qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "state \"%.200s\" would have two encodings, that"
+                        " of an input and that of an output", ir->states[0].name);
+        return qnnrt_error_hint(err, QNNRT_E_UNSUPPORTED, "Quantize a graph with states with inputs"
+                                " and outputs in float32.");
+    }
+    for (i = 0; i < ir->state_count; ++i) {
+        const qnnrt_ir_value *value = ir->inputs[ir->states[i].input];
+        const qnnrt_weight *weight = weights != NULL ? qnnrt_weights_match(weights,
+                                                                           ir->states[i].name)
+                                                     : NULL;
+        int same = weight != NULL && weight->rank == value->rank;
+        for (k = 0; same && k < value->rank; ++k)
+            same = weight->dims[k] == (uint64_t)value->dims[k];
+        if (same) continue;
+        qnnrt_error_set(err, weight != NULL ? QNNRT_E_MISMATCH : QNNRT_E_NOT_FOUND,
+                        "state \"%.200s\" begins with a tensor of this name, which the weights %s",
+                        ir->states[i].name, weight != NULL ? "have in another shape"
+                                                           : "do not have");
+        return qnnrt_error_hint(err, QNNRT_OK, "Take graph and weights from one export.");
+    }
+    return QNNRT_OK;
+}
+
 QNNRT_COMPILE_API qnnrt_result qnnrt_compile_add(qnnrt_compile *p, qnnrt_ir *ir,
                                                  const qnnrt_weights *weights, const char *name,
                                                  qnnrt_error *err)
@@ -2273,6 +2419,7 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_add(qnnrt_compile *p, qnnrt_ir *ir,
         if (strcmp(graph->info.name, name) == 0)
             return qnnrt_error_set(err, QNNRT_E_ARG, "two graphs are named \"%.200s\"", name);
     result = qnnrt_lower_weights(p->main, ir, weights, err);
+    if (result == QNNRT_OK) result = qnnrt_compile__check_states(p, ir, weights, err);
     if (result == QNNRT_OK) result = qnnrt_lower_passes(p->main, ir, err);
     if (result != QNNRT_OK) return result;
     if (!p->desc.whole && !qnnrt_compile__make_outputs(p, ir))
@@ -2492,6 +2639,10 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_load(const qnnrt_compile *p, size_t
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_compile_load: there is no such constant, "
                                "or data is NULL");
     value = p->constant_values[constant];
+    if (value == NULL)
+        return qnnrt_weights_convert((const qnnrt_weight *)p->constants[constant].data,
+                                     p->constants[constant].dtype, data,
+                                     (size_t)p->constants[constant].bytes, NULL, err);
     weight = qnnrt_lower_weight_of(value);
     if (value->data == NULL && weight != NULL) {
         const qnnrt_result result = qnnrt_lower_check_weight(weight, err);

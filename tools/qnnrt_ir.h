@@ -187,6 +187,12 @@ typedef struct qnnrt_ir_node {
     size_t             at;           /* index in ir->nodes, or in ir->removed when dead */
 } qnnrt_ir_node;
 
+/* A value that a call leaves for the next one: a buffer that the model changes. */
+typedef struct qnnrt_ir_state {
+    const char *name;                /* its name in the checkpoint, which has the first value */
+    size_t      input, output;       /* in ir->inputs its value, in ir->outputs the next one */
+} qnnrt_ir_state;
+
 typedef struct qnnrt_ir {
     const char       *name;          /* of the model, or "" */
     const char       *version;       /* of PyTorch, or "" */
@@ -198,6 +204,9 @@ typedef struct qnnrt_ir {
     size_t            removed_count;
     qnnrt_ir_value  **values;        /* all of them: inputs, weights, constants, outputs of nodes */
     size_t            value_count;
+    const qnnrt_ir_state *states;    /* as read; a pass that moves inputs or outputs does not know
+                                        them */
+    size_t            state_count;
     struct qnnrt_ir__own *own;       /* private */
 } qnnrt_ir;
 
@@ -261,8 +270,8 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_create(const char *name, const qnnrt_ir_desc 
             those of `ir`
    out      receives the graph, NULL on failure
 
-   The copy has the same inputs, outputs, nodes in the same order, values, names, arguments, keys
-   and constants. Left out are dead and removed nodes, outputs of these that nothing reads,
+   The copy has the same inputs, outputs, states, nodes in the same order, values, names, arguments,
+   keys and constants. Left out are dead and removed nodes, outputs of these that nothing reads,
    mappings, and notes.
    Returns  QNNRT_OK; QNNRT_E_ARG (reading `ir` had findings); QNNRT_E_LIMIT; QNNRT_E_MEMORY
    Frees    qnnrt_ir_free() */
@@ -4025,6 +4034,10 @@ typedef struct qnnrt_ir__range {             /* one of "ranges" */
     int               count, whole;          /* numbers, and those that are integers */
 } qnnrt_ir__range;
 
+typedef struct qnnrt_ir__kept {              /* one of "states" */
+    qnnrt_ir__symbol *name, *input, *output;
+} qnnrt_ir__kept;
+
 typedef struct qnnrt_ir__entry {             /* a node, with the tensors that the file states */
     qnnrt_ir_node  *node;
     qnnrt_ir__ref **inputs, **outputs;
@@ -4042,7 +4055,7 @@ typedef struct qnnrt_ir__parse {
     int               plain_rope;            /* as qnnrt_ir_desc has it */
     qnnrt_result      result;
     qnnrt_error      *err;
-    qnnrt_ir__list    inputs, outputs, weights, constants, nodes, pairs, ranges;
+    qnnrt_ir__list    inputs, outputs, weights, constants, nodes, pairs, ranges, states;
     qnnrt_ir__list    refs;                  /* of the list that is read */
     qnnrt_ir_attr    *attrs;                 /* of the node that is read */
     size_t            attr_count, attr_room;
@@ -4749,15 +4762,38 @@ static int qnnrt_ir__document_more(qnnrt_ir__parse *p)
     return qnnrt_json_skip(&p->json) || qnnrt_ir__parse_good(p);
 }
 
+/* Read one of "states". */
+static int qnnrt_ir__document_state(qnnrt_ir__parse *p)
+{
+    qnnrt_ir__kept *state = (qnnrt_ir__kept *)qnnrt_arena_get(&p->scratch, 1, sizeof(*state));
+    if (state == NULL) return qnnrt_ir__parse_memory(p);
+    if (!qnnrt_ir__parse_open(p, QNNRT_JSON_OBJECT, "states")) return 0;
+    while (qnnrt_json_more(&p->json)) {
+        qnnrt_ir__symbol **to = qnnrt_json_is(&p->json.key, "name") ? &state->name
+                                : qnnrt_json_is(&p->json.key, "input") ? &state->input
+                                : qnnrt_json_is(&p->json.key, "output") ? &state->output : NULL;
+        if (to != NULL ? !qnnrt_ir__parse_name(p, to) : !qnnrt_json_skip(&p->json))
+            return qnnrt_ir__parse_good(p) && p->result == QNNRT_OK;
+    }
+    return qnnrt_ir__parse_good(p) && qnnrt_ir__parse_push(p, &p->states, state);
+}
+
+static int qnnrt_ir__document_states(qnnrt_ir__parse *p)
+{
+    if (!qnnrt_ir__parse_open(p, QNNRT_JSON_ARRAY, "states")) return 0;
+    while (qnnrt_json_more(&p->json)) if (!qnnrt_ir__document_state(p)) return 0;
+    return qnnrt_ir__parse_good(p);
+}
+
 static int qnnrt_ir__document_member(qnnrt_ir__parse *p, uint32_t *seen)
 {
     static const char *const names[] = { "nodes", "graph_inputs", "graph_outputs", "weights",
-                                         "weight_name_mapping", "constants", "model_name",
-                                         "pytorch_version" };
+                                         "weight_name_mapping", "constants", "states",
+                                         "model_name", "pytorch_version" };
     qnnrt_ir__symbol *text = NULL;
     uint32_t i = 0;
-    while (i < 8 && !qnnrt_json_is(&p->json.key, names[i])) ++i;
-    if (i < 6 && (*seen >> i & 1))
+    while (i < 9 && !qnnrt_json_is(&p->json.key, names[i])) ++i;
+    if (i < 7 && (*seen >> i & 1))
         return qnnrt_ir__parse_fail(p, QNNRT_E_FORMAT, qnnrt_ir__parse_at(p, &p->json.key),
                                     "\"%s\" occurs twice", names[i]);
     *seen |= (uint32_t)1 << i;
@@ -4768,10 +4804,11 @@ static int qnnrt_ir__document_member(qnnrt_ir__parse *p, uint32_t *seen)
     case 3: return qnnrt_ir__parse_refs(p, &p->weights, names[i]);
     case 4: return qnnrt_ir__document_each(p, names[i], qnnrt_ir__document_pair);
     case 5: return qnnrt_ir__document_each(p, names[i], qnnrt_ir__document_constant);
-    case 6:
+    case 6: return qnnrt_ir__document_states(p);
     case 7:
+    case 8:
         if (!qnnrt_ir__parse_name(p, &text)) return 0;
-        *(i == 6 ? &p->ir->name : &p->ir->version) = text != NULL ? text->text : "";
+        *(i == 7 ? &p->ir->name : &p->ir->version) = text != NULL ? text->text : "";
         return 1;
     default: return qnnrt_ir__document_more(p);
     }
@@ -5194,6 +5231,64 @@ static int qnnrt_ir__resolve_results(qnnrt_ir__parse *p)
     return 1;
 }
 
+/* Find a name of a state among the inputs or the outputs of the graph: an output that occurs twice
+   at its last place, after those of the user. Return their number if it is not there. */
+static size_t qnnrt_ir__resolve_place(qnnrt_ir_value *const *list, size_t count,
+                                      const qnnrt_ir__symbol *name)
+{
+    size_t i = count;
+    while (i > 0 && (name == NULL || strcmp(list[i - 1]->name, name->text) != 0)) --i;
+    return i > 0 ? i - 1 : count;
+}
+
+/* Check state `count` against those before it. */
+static int qnnrt_ir__resolve_state(qnnrt_ir__parse *p, const qnnrt_ir_state *list, size_t count)
+{
+    const qnnrt_ir *const ir = p->ir;
+    const qnnrt_ir_state *state = &list[count];
+    const qnnrt_ir_value *from, *to;
+    char a[240], b[240];
+    size_t i;
+    if (state->name[0] == '\0')
+        return QNNRT_IR__FIND(p, NULL, QNNRT_E_FORMAT, "a state has no name");
+    if (state->input == ir->input_count || state->output == ir->output_count)
+        return QNNRT_IR__FIND(p, NULL, QNNRT_E_FORMAT, "state \"%.200s\": its \"%s\" is not one of"
+                              " the graph", state->name,
+                              state->input == ir->input_count ? "input" : "output");
+    for (i = 0; i < count; ++i)
+        if (list[i].input == state->input || list[i].output == state->output ||
+            strcmp(list[i].name, state->name) == 0)
+            return QNNRT_IR__FIND(p, NULL, QNNRT_E_FORMAT, "state \"%.200s\" has the name, the"
+                                  " input or the output of another one", state->name);
+    from = ir->inputs[state->input];
+    to = ir->outputs[state->output];
+    if (from->unknown || to->unknown ||
+        (from->dtype == to->dtype && qnnrt_ir_same_shape(from, to))) return 1;
+    return QNNRT_IR__FIND(p, NULL, QNNRT_E_MISMATCH, "state \"%.200s\" is %s, but its next value is"
+                          " %s", state->name,
+                          qnnrt_ir__check_text(a, sizeof a, from->dtype, from->rank, from->dims),
+                          qnnrt_ir__check_text(b, sizeof b, to->dtype, to->rank, to->dims));
+}
+
+static int qnnrt_ir__resolve_states(qnnrt_ir__parse *p)
+{
+    qnnrt_ir *ir = p->ir;
+    qnnrt_ir_state *list = (qnnrt_ir_state *)qnnrt_arena_get(&ir->own->arena, p->states.count + 1,
+                                                             sizeof(*list));
+    size_t i;
+    if (list == NULL) return qnnrt_ir__parse_memory(p);
+    for (i = 0; i < p->states.count; ++i) {
+        const qnnrt_ir__kept *kept = (const qnnrt_ir__kept *)p->states.at[i];
+        list[i].name = kept->name != NULL ? kept->name->text : "";
+        list[i].input = qnnrt_ir__resolve_place(ir->inputs, ir->input_count, kept->input);
+        list[i].output = qnnrt_ir__resolve_place(ir->outputs, ir->output_count, kept->output);
+        if (!qnnrt_ir__resolve_state(p, list, i)) return 0;
+    }
+    ir->states = list;
+    ir->state_count = p->states.count;
+    return 1;
+}
+
 static int qnnrt_ir__resolve_all(qnnrt_ir__parse *p)
 {
     size_t i;
@@ -5204,7 +5299,7 @@ static int qnnrt_ir__resolve_all(qnnrt_ir__parse *p)
     if (!qnnrt_ir__resolve_weights(p)) return 0;
     for (i = 0; i < p->nodes.count; ++i)
         if (!qnnrt_ir__resolve_reads(p, (const qnnrt_ir__entry *)p->nodes.at[i])) return 0;
-    if (!qnnrt_ir__resolve_results(p)) return 0;
+    if (!qnnrt_ir__resolve_results(p) || !qnnrt_ir__resolve_states(p)) return 0;
     qnnrt_ir__graph_users(p->ir);
     p->ir->own->kept = p->ir->own->found;
     p->ir->own->lost_kept = p->ir->own->lost;
@@ -8397,6 +8492,23 @@ static int qnnrt_ir__extract_data(qnnrt_ir__extract *x)
     return 1;
 }
 
+/* Copy the states. Return 0 when out of memory. */
+static int qnnrt_ir__extract_states(qnnrt_ir__extract *x)
+{
+    const size_t count = x->from->state_count;
+    qnnrt_ir_state *list = (qnnrt_ir_state *)qnnrt_arena_get(&x->to->own->arena, count + 1,
+                                                             sizeof(*list));
+    size_t i;
+    for (i = 0; i < count && list != NULL; ++i) {
+        list[i] = x->from->states[i];
+        list[i].name = qnnrt_ir_text(x->to, list[i].name);
+        if (list[i].name == NULL) return 0;
+    }
+    x->to->states = list;
+    x->to->state_count = count;
+    return list != NULL;
+}
+
 /* Copy all that lives. Return 0 when out of memory. */
 static int qnnrt_ir__extract_copies(qnnrt_ir__extract *x)
 {
@@ -8412,7 +8524,7 @@ static int qnnrt_ir__extract_copies(qnnrt_ir__extract *x)
                                   &x->to->own->input_room, x->copies[from->inputs[i]->number]))
             return 0;
     for (i = 0; i < from->node_count; ++i) x->taken[i] = !from->nodes[i]->dead;
-    return qnnrt_ir__extract_data(x) &&
+    return qnnrt_ir__extract_states(x) && qnnrt_ir__extract_data(x) &&
            qnnrt_ir__extract_all(x, (const qnnrt_ir_value *const *)from->outputs,
                                  from->output_count);
 }
@@ -8780,6 +8892,25 @@ static void qnnrt_ir__write_ranges(qnnrt_ir__write *w)
     if (count > 0) qnnrt_json_write_close(w->json);
 }
 
+static void qnnrt_ir__write_states(qnnrt_ir__write *w)
+{
+    size_t i;
+    qnnrt_json_write_key(w->json, "states");
+    qnnrt_json_write_array(w->json, 0);
+    for (i = 0; i < w->ir->state_count; ++i) {
+        const qnnrt_ir_state *state = &w->ir->states[i];
+        qnnrt_json_write_object(w->json, 1);
+        qnnrt_json_write_key(w->json, "name");
+        qnnrt_json_write_string(w->json, state->name);
+        qnnrt_json_write_key(w->json, "input");
+        qnnrt_json_write_string(w->json, w->ir->inputs[state->input]->name);
+        qnnrt_json_write_key(w->json, "output");
+        qnnrt_json_write_string(w->json, w->ir->outputs[state->output]->name);
+        qnnrt_json_write_close(w->json);
+    }
+    qnnrt_json_write_close(w->json);
+}
+
 static int qnnrt_ir__write_all(qnnrt_ir__write *w)
 {
     const qnnrt_ir *const ir = w->ir;
@@ -8792,6 +8923,7 @@ static int qnnrt_ir__write_all(qnnrt_ir__write *w)
     qnnrt_ir__write_ranges(w);
     qnnrt_ir__write_tensors(w, "graph_inputs", ir->inputs, ir->input_count);
     qnnrt_ir__write_tensors(w, "graph_outputs", ir->outputs, ir->output_count);
+    if (ir->state_count > 0) qnnrt_ir__write_states(w);
     if (!qnnrt_ir__write_data(w)) return 0;
     qnnrt_json_write_key(w->json, "nodes");
     qnnrt_json_write_array(w->json, 0);

@@ -274,6 +274,10 @@ char *aten_read_weights(const aten *a, size_t number)
                                          : qnnrt_weights_match(g->weights, value->key);
             if (weight != NULL) read[weight - info->weights] = 1;
         }
+        for (size_t k = 0; k < g->ir->state_count && g->weights == a->weights[number]; ++k) {
+            const qnnrt_weight *weight = qnnrt_weights_match(g->weights, g->ir->states[k].name);
+            if (weight != NULL) read[weight - info->weights] = 1;
+        }
     }
     return read;
 }

@@ -200,6 +200,21 @@ static int compile_manifest(const aten *a, const qnnrt_manifest_desc *desc, comp
     return compile_text(a->t, out, "qnnrt.json", result, &err, &p);
 }
 
+/* Say what a graph keeps between calls. */
+static void compile_say_states(tool *t, const qnnrt_compile_graph *graph)
+{
+    enum { SHOWN = 5 };
+    OWNED page p = {NULL, 0, 0};
+    if (graph->state_count == 0) return;
+    for (size_t i = 0; i < graph->state_count && i < SHOWN; ++i) {
+        OWNED char *name = cli_shown(graph->states[i].name);
+        page_add(&p, "%s%s", i > 0 ? ", " : "", name);
+    }
+    say(t, "states    graph \"%s\" keeps %lu value%s between calls: %s%s\n", graph->name,
+        (unsigned long)graph->state_count, cli_plural(graph->state_count), p.data,
+        graph->state_count > SHOWN ? ", ..." : "");
+}
+
 /* Describe the program, and write it. Return 0 after printing an error. */
 static int compile_program(const aten *a, qnnrt_manifest_desc *desc, compile_files *out)
 {
@@ -209,7 +224,10 @@ static int compile_program(const aten *a, qnnrt_manifest_desc *desc, compile_fil
     qnnrt_manifest_pipeline *pipelines = cli_alloc(info->graph_count, sizeof(*pipelines));
     for (size_t i = 0; i < info->graph_count; ++i) {
         pipelines[i].desc = *info->graphs[i].pipeline;
-        if (!a->target.whole) pipelines[i].conversions = info->graphs[i].conversions;
+        if (pipelines[i].desc.edges_only) pipelines[i].conversions = info->graphs[i].conversions;
+        pipelines[i].states = info->graphs[i].states;
+        pipelines[i].state_count = info->graphs[i].state_count;
+        compile_say_states(a->t, &info->graphs[i]);
     }
     desc->pipelines = pipelines;
     desc->pipeline_count = info->graph_count;

@@ -150,7 +150,7 @@ static void verify_graph(aten *a, qnnrt_manifest *model, size_t number, int half
         if (c->verify > 0) {
             if (qnnrt_manifest_prepare(model, v.g->name, NULL, &v.run, &err) != QNNRT_OK)
                 fail(a->t, NULL, cli_hint(&err), "--verify: %s", cli_told(&err));
-            else
+            else if (qnnrt_manifest_reset(v.run, &err) == QNNRT_OK)      /* states can be set now */
                 verify_outputs(&v, v.samples.file != NULL && v.samples.count < c->verify
                                    ? v.samples.count : c->verify);
             qnnrt_run_destroy(v.run);
