@@ -22,7 +22,8 @@ import qnnrt.QnnrtException;
  *   OptionsTest LIBRARY LAYER_DIR LLM_DIR WORK_DIR SHARED
  *   OptionsTest bench LIBRARY LAYER_DIR LIBRARY_OF_THE_LAYER
  *
- * SHARED is the memory that Memory.SHARED is here: "memfd", or "rpcmem" where a libcdsprpc.so is found.
+ * Beside WORK_DIR, the folder optional has the graph of optional.c. SHARED is the memory that
+ * Memory.SHARED is here: "memfd", or "rpcmem" where a libcdsprpc.so is found.
  */
 public final class OptionsTest extends Checks {
     private static String library, layer, llm, shared;
@@ -318,6 +319,34 @@ public final class OptionsTest extends Checks {
         }
     }
 
+    /** A tensor that is left out is not taken in by looking at it. */
+    private static void optional() {
+        String folder = work.resolveSibling("optional").toString();
+        try (Qnnrt.Model model = new Qnnrt.Model(folder, options()); Qnnrt.Run run = model.prepare(null)) {
+            put(run.data("x"), 1, 2, 3, 4);
+            put(run.data("b"), 0.5f, 40);
+            run.exec();
+            equal("with_an_optional_tensor", "[30.5, 10.0]", list(run.data("y")));
+            run.omit("b");
+            refused("data_of_a_tensor_left_out", QnnrtException.STATE, "\"b\" is left out", "unbind()",
+                    () -> run.data("b"));
+            refused("write_of_it", QnnrtException.STATE, "left out", () -> run.write("b", new float[2]));
+            refused("read_of_it", QnnrtException.STATE, "left out", () -> run.read("b"));
+            run.exec();
+            equal("without_it", "[30.0, -30.0]", list(run.data("y")));
+            run.unbind("b");
+            run.exec();
+            equal("and_with_it", "[30.5, 10.0]", list(run.data("y")));
+            run.omit("b");
+            ByteBuffer b = Qnnrt.buffer(8);
+            put(b, 1, 1);
+            run.bind("b", b);
+            run.exec();
+            equal("bound_again", "[31.0, -29.0]", list(run.data("y")));
+            equal("its_data", JniTest.address(b), JniTest.address(run.data("b")));
+        }
+    }
+
     private static void twoModels() throws InterruptedException {
         AtomicInteger wrong = new AtomicInteger();
         Thread[] threads = new Thread[2];
@@ -402,6 +431,7 @@ public final class OptionsTest extends Checks {
             part("files", OptionsTest::files);
             part("roles", OptionsTest::roles);
             part("others", OptionsTest::others);
+            part("optional", OptionsTest::optional);
             part("two_models", OptionsTest::twoModels);
             for (int i = 0; i < 3; ++i) {
                 System.gc();

@@ -89,7 +89,9 @@ mkdir "$tmp/input"
 jni_test InputTest "$ref" "$tmp/layer" "$tmp/llm" "$tmp/input" "${OPENINGS:-500}"
 
 # Memory of anonymous files; that of a libcdsprpc.so as phones have it; and the cost of an exec.
-mkdir "$tmp/rpc" "$tmp/work" "$tmp/work2"
+mkdir "$tmp/rpc" "$tmp/work" "$tmp/work2" "$tmp/optional"
+quiet optional_program ${CC:-cc} -std=c99 -O0 -Wall -Wextra -I"$top" -I"$top/tools" -o "$tmp/make_optional" "$tests/jni/optional.c" -ldl -pthread
+check optional "not made" "$tmp/make_optional" "$ref" "$tmp/optional/optional.bin"
 check rpcmem "fake_cdsprpc.c does not compile" ${CC:-cc} -std=c99 -O1 -fPIC -shared -o "$tmp/rpc/libcdsprpc.so" "$tests/fake/fake_cdsprpc.c"
 jni_test OptionsTest "$ref" "$tmp/layer" "$tmp/llm" "$tmp/work" memfd
 LD_LIBRARY_PATH=$tmp/rpc

@@ -90,8 +90,10 @@ static void to_java(jobject log, qnnrt_log_level level, const char *part, uint64
             (*env)->ExceptionClear(env);
         (*env)->PopLocalFrame(env, NULL);
     }
-    if (pending != NULL)
+    if (pending != NULL) {
         (*env)->Throw(env, pending);
+        (*env)->DeleteLocalRef(env, pending);    /* a call may log many lines */
+    }
     if (!here)
         (*vm)->DetachCurrentThread(vm);
 }

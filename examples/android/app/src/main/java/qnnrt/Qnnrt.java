@@ -632,6 +632,7 @@ public final class Qnnrt {
         private final long slot;
         private ByteBuffer bound;             /* keeps the memory alive that the backend uses */
         private ByteBuffer own;               /* a view of the memory of the run, made when asked for */
+        private boolean omitted;
 
         private Tensor(String[] texts, long[] facts) {
             name = texts[0];
@@ -939,8 +940,8 @@ public final class Qnnrt {
      *
      * Threads: any, one at a time. Ownership: the caller closes it before its Model; it keeps what
      * is bound. Errors: each method but tensors(), memory() and whyNotShared() may throw a
-     * QnnrtException with STATE (it is closed) or BUSY (another thread is in a call of it, or the
-     * model recovers); those with a name also NOT_FOUND (no tensor has it) and ARG (it is null).
+     * QnnrtException with STATE (it is closed, or see omit()) or BUSY (another thread is in a call
+     * of it, or the model recovers); those with a name also NOT_FOUND (no tensor has it) and ARG (it is null).
      * After an error the next call may succeed.
      */
     public static final class Run extends QnnrtPart {
@@ -1027,6 +1028,7 @@ public final class Qnnrt {
                 ByteBuffer region = buffer.slice();
                 nativeBind(run, tensor.slot, region, false);
                 tensor.bound = region;
+                tensor.omitted = false;
             } finally {
                 leave();
             }
@@ -1044,6 +1046,7 @@ public final class Qnnrt {
                 Tensor tensor = find(run, name);
                 nativeUnbind(run, tensor.slot);
                 tensor.bound = null;
+                tensor.omitted = false;
             } finally {
                 leave();
             }
@@ -1066,7 +1069,7 @@ public final class Qnnrt {
         public ByteBuffer data(String name) {
             long run = enter();
             try {
-                Tensor tensor = find(run, name);
+                Tensor tensor = used(run, name);
                 ByteBuffer memory = tensor.bound;
                 if (memory == null) {
                     memory = tensor.own;
@@ -1142,7 +1145,7 @@ public final class Qnnrt {
         public float[] read(String name) {
             long run = enter();
             try {
-                Tensor tensor = find(run, name);
+                Tensor tensor = used(run, name);
                 float[] values = new float[size(tensor, tensor.count)];
                 nativeRead(this, run, tensor.slot, 0, values, false);
                 return values;
@@ -1180,7 +1183,7 @@ public final class Qnnrt {
         private void convert(String name, long begin, Object values, boolean write, boolean whole) {
             long run = enter();
             try {
-                Tensor tensor = find(run, name);
+                Tensor tensor = used(run, name);
                 if (values == null) {
                     throw fail("tensor \"" + name + "\": the values are null", "");
                 }
@@ -1231,7 +1234,8 @@ public final class Qnnrt {
         }
 
         /**
-         * Leave an optional tensor out of every exec, until it is bound or unbound.
+         * Leave an optional tensor out of every exec, until it is bound or unbound. Meanwhile
+         * data(), read() and write() of it throw STATE.
          *
          * @param name of a tensor
          * @throws QnnrtException ARG: the tensor is required
@@ -1239,7 +1243,9 @@ public final class Qnnrt {
         public void omit(String name) {
             long run = enter();
             try {
-                nativeOmit(run, find(run, name).slot);
+                Tensor tensor = find(run, name);
+                nativeOmit(run, tensor.slot);
+                tensor.omitted = true;
             } finally {
                 leave();
             }
@@ -1313,6 +1319,17 @@ public final class Qnnrt {
 
         private Tensor find(long run, String name) {
             return slots.get(nativeSlot(run, utf8("name", name)));
+        }
+
+        /** Find a tensor whose content counts. */
+        private Tensor used(long run, String name) {
+            Tensor tensor = find(run, name);
+            if (tensor.omitted) {
+                throw new QnnrtException(QnnrtException.STATE, 0, "tensor \"" + tensor.name
+                        + "\" is left out of every exec", "Call bind() or unbind() to take it in "
+                        + "again.");
+            }
+            return tensor;
         }
 
         private static int size(Tensor tensor, long count) {
