@@ -2397,7 +2397,8 @@ static qnnrt_result qnnrt_compile__check_states(const qnnrt_compile *p, const qn
                         "state \"%.200s\" begins with a tensor of this name, which the weights %s",
                         ir->states[i].name, weight != NULL ? "have in another shape"
                                                            : "do not have");
-        return qnnrt_error_hint(err, QNNRT_OK, "Take graph and weights from one export.");
+        return qnnrt_error_hint(err, weight != NULL ? QNNRT_E_MISMATCH : QNNRT_E_NOT_FOUND,
+                                "Take graph and weights from one export.");
     }
     return QNNRT_OK;
 }

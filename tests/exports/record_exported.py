@@ -1,9 +1,10 @@
-"""Writes tests/data/exported: a model with blocks under torch.no_grad(), by qnnrt.export() and by pytorch-ir.
+"""Writes tests/data/exported: a model with blocks under torch.no_grad() and one with states, by qnnrt.export() and pytorch-ir.
 
     LD_LIBRARY_PATH=build/exports/stubs build/exports/venv/bin/python tests/exports/record_exported.py tests/data/exported
 
 QNNRT_LIBRARY names libqnnrt.so. The rotary embedding is none that a reader could guess: pairs lie side by side, the
 angles are scaled and the sine is negated. blocks/ has torch's results, blocks_pytorch_ir.json has no body of the block.
+states_pytorch_ir.json changes buffers in place, states/ has them as states.
 """
 import copy
 import json
@@ -50,8 +51,29 @@ class Blocks(torch.nn.Module):
         return {"scores": scores, "best": scores.argmax(-1)}
 
 
+class States(torch.nn.Module):
+    """A counter, a cache, an integer, and the last input, which nothing reads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3)
+        self.register_buffer("count", torch.zeros(1))
+        self.register_buffer("cache", torch.arange(12.0).reshape(4, 3))
+        self.register_buffer("steps", torch.tensor([5]))
+        self.register_buffer("last", torch.ones(2, 3))
+
+    def forward(self, x: torch.Tensor):  # type: ignore[no-untyped-def]
+        """Return a sum over the cache, and the counter."""
+        self.count.add_(1)
+        self.steps.add_(2)
+        y = self.linear(x)
+        self.cache[:2] = y
+        self.last.copy_(x)
+        return {"sum": y + self.count + self.cache.sum() + self.steps, "calls": self.count + 0}
+
+
 def main() -> None:
-    """Write both."""
+    """Write all."""
     import qnnrt
     from torch_ir import extract_ir
     torch.manual_seed(34)
@@ -60,6 +82,11 @@ def main() -> None:
     qnnrt.export(model, args, os.path.join(folder, "blocks"), samples=2, inner=True, ranges={"ids": (0, 23)})
     old = extract_ir(copy.deepcopy(model).to("meta"), tuple(x.to("meta") for x in args), model_name="blocks", strict=False)
     with open(os.path.join(folder, "blocks_pytorch_ir.json"), "w", encoding="utf-8") as file:
+        json.dump(old.to_dict(), file, default=str)
+    keeps, x = States().eval(), torch.randn(2, 3)
+    qnnrt.export(keeps, (x,), os.path.join(folder, "states"), samples=3)
+    old = extract_ir(copy.deepcopy(keeps).to("meta"), (x.to("meta"),), model_name="states", strict=False)
+    with open(os.path.join(folder, "states_pytorch_ir.json"), "w", encoding="utf-8") as file:
         json.dump(old.to_dict(), file, default=str)
 
 

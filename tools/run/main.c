@@ -45,7 +45,7 @@ static int verb_run(void *user)
     tool *t = user;
     if (t->set.diff) return run_diff(t);
     if (!read_lists(t) || !check_before_loading(t)) return STATUS_OK;
-    if (!open_model(t) || !select_jobs(t)) return STATUS_OK;
+    if (!open_model(t) || !select_jobs(t) || !states_check(t)) return STATUS_OK;
     if (t->set.run.validate) say_valid(t);
     for (size_t i = 0; i < t->job_count; ++i) {
         plan_job(t, &t->jobs[i]);

@@ -99,6 +99,15 @@ static const cli_option model_options[] = {
      .verbs = VERB_RUN,
      .help = "how often to run each pipeline (default 1, or once for each line of --input_list, "
              "which is read again as often as necessary; 0: only show and plan)"},
+    {.name = "reset", .kind = CLI_FLAG, FIELD(run.reset), .verbs = VERB_RUN,
+     .help = "begin each inference with the first values of the states, or those of --state_in "
+             "(default: with what the inference before left)"},
+    {.name = "state_in", .value = "FILE", .kind = CLI_TEXT, FIELD(run.state_in), .verbs = VERB_RUN,
+     .help = "values that the states of a pipeline begin with: a file of --state_out"},
+    {.name = "state_out", .value = "FILE", .kind = CLI_TEXT, FIELD(run.state_out),
+     .verbs = VERB_RUN,
+     .help = "write the states after the last inference, as a .safetensors file with the names "
+             "that they have in the model"},
     {.name = "duration", .value = "SECONDS", .kind = CLI_REAL, .bottom = 0, .top = 1e6, .above = 1,
      FIELD(run.duration), .verbs = VERB_RUN,
      .help = "run each pipeline again until so many seconds are over, instead of "

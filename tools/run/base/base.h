@@ -66,6 +66,8 @@ typedef struct run_settings {
     uint32_t    batch;                 /* --batch_multiplier; 0: not given                 */
     double      duration;              /* s; 0: not given                                  */
     const char *config;                /* --config_file                                    */
+    const char *state_in, *state_out;  /* files                                            */
+    int         reset;                 /* 1: states begin anew before each inference       */
     uint32_t    rpc_latency_us, rpc_polling_us;  /* of --config_file; 0: not given         */
     int         inferences_given, native_in, native_out, validate, synchronous, quiet, watch;
 } run_settings;

@@ -11,7 +11,8 @@
             flatbuffer.c: >>flatbuffer              pte.c: >>pte
             onnx.c: >>epcontext                     dlc.c: >>dlc
             archive.c: >>archive                    extract.c: >>extract
-            config.c: >>config_file                 checks.c: >>checks */
+            config.c: >>config_file                 checks.c: >>checks
+            states.c: >>run_states */
 #ifndef RUN_IO_IO_H
 #define RUN_IO_IO_H
 
@@ -227,6 +228,15 @@ int start_run(tool *t, job *j, qnnrt_mem **mem, qnnrt_run **run);
 
 /* Place the inputs and run every pipeline that has a plan. */
 void run_jobs(tool *t);
+
+/* ---- states.c: states of a pipeline ---- */
+
+/* Check that options of states are for a pipeline that has some. Return 0 after a message. */
+int states_check(tool *t);
+
+/* Let the states of a run begin, and write them to --state_out. Return 0 after a message. */
+int states_begin(tool *t, job *j, qnnrt_run *run);
+int states_end(tool *t, job *j, qnnrt_run *run);
 
 /* ---- span.c: bytes that are read in place, of a file that may be hostile ---- */
 

@@ -304,7 +304,7 @@ int start_run(tool *t, job *j, qnnrt_mem **mem, qnnrt_run **run)
     qnnrt_run_dynamic(*run);               /* out of memory: exec says so */
     j->prepare_ns += cli_now_ns() - begin;
     if (t->set.guard) guard_begin(j, *run);
-    return change_run(t, j, *run);
+    return change_run(t, j, *run) && states_begin(t, j, *run);
 }
 
 /* Keep the outputs of part `part` of --batch_multiplier. */
@@ -328,6 +328,7 @@ static int run_parts(tool *t, job *j, qnnrt_run *run, uint32_t number, feed_at *
     *took = 0;
     for (at->part = 0; at->part < batch; ++at->part) {
         if ((j->list != NULL || batch > 1) && !load_line(t, j, run, at)) return 0;
+        if (t->set.run.reset && !states_begin(t, j, run)) return 0;
         const uint64_t start = cli_now_ns();
         const qnnrt_result result = qnnrt_exec(run);
         *took += cli_now_ns() - start;
@@ -411,6 +412,7 @@ static void run_job(tool *t, job *j)
     say_digests(t, j);
     if (j->exec_count > 0) say_changes(t, j, run);
     if (j->exec_count > 0) take_conversions(t, j);
+    if (j->exec_count > 0) states_end(t, j, run);
     if (set->memory != MEMORY_HEAP) say_memory(t, j, run, qnnrt_mem_get_info(mem));
     if (set->profile != QNNRT_PROFILE_OFF && j->exec_count > 0 && !t->sampling &&
         !set->run.watch)
