@@ -3568,8 +3568,9 @@ static void qnnrt_lower__do_addmm(qnnrt_lower__job *job)
 enum {
     QNNRT_LOWER__INFINITE = 1,           /* -infinity: a row of it is NaN after softmax, 0 after
                                             attention */
-    QNNRT_LOWER__LOWEST = 2,             /* a number beyond float16: a row of it gives the mean */
-    QNNRT_LOWER__LOW = 4,                /* one at which float16 has no fractions left */
+    QNNRT_LOWER__LOWEST = 2,             /* about the lowest float: a row of it gives the mean */
+    QNNRT_LOWER__LOW = 4,                /* -1e9, -10000: a row of it is a row without a mask, with
+                                            few digits left or none */
     QNNRT_LOWER__GIVEN = 8               /* unknown: the caller's */
 };
 
@@ -3578,7 +3579,7 @@ enum { QNNRT_LOWER__MASKED = -30000, QNNRT_LOWER__MASK_STATIC = 1 << 17, QNNRT_L
 
 static unsigned qnnrt_lower__hides_number(double x)
 {
-    return x <= -HUGE_VAL ? QNNRT_LOWER__INFINITE : x <= -60000 ? QNNRT_LOWER__LOWEST
+    return x <= -HUGE_VAL ? QNNRT_LOWER__INFINITE : x <= -1e30 ? QNNRT_LOWER__LOWEST
            : x <= -500 ? QNNRT_LOWER__LOW : 0;
 }
 
@@ -3769,16 +3770,16 @@ static void qnnrt_lower__mask_given(qnnrt_lower__job *job, qnnrt_lower__heads *h
         return;
     }
     hides = qnnrt_lower__hides(job, node->inputs[3], QNNRT_LOWER__STEPS);
-    if (half && hides & (QNNRT_LOWER__LOWEST | QNNRT_LOWER__LOW))
-        hides &= ~(unsigned)QNNRT_LOWER__GIVEN;
-    if (hides & QNNRT_LOWER__INFINITE || (hides & QNNRT_LOWER__GIVEN && !nan)) {
+    if (hides & QNNRT_LOWER__INFINITE) {
         if (!nan) qnnrt_lower__seen(job, mask, last, hides, &h->seen);
     } else if (half && hides & QNNRT_LOWER__LOWEST) {
         h->level = 1;
-    } else if (half && hides & QNNRT_LOWER__LOW) {
+    } else if (hides & QNNRT_LOWER__LOW && !(hides & QNNRT_LOWER__LOWEST)) {
         qnnrt_lower__view most = *mask;
         qnnrt_lower__reduce(job, "ReduceMax", &most, 1u << last);
         *mask = qnnrt_lower__both(job, "ElementWiseSubtract", mask, &most, mask->dtype);
+    } else if (hides & QNNRT_LOWER__GIVEN && !nan) {
+        qnnrt_lower__seen(job, mask, last, hides, &h->seen);
     }
 }
 
@@ -3807,7 +3808,7 @@ static void qnnrt_lower__mask_rows(qnnrt_lower__job *job, qnnrt_lower__heads *h,
                                 "this backend has no NaN");
         if (kind == QNNRT_LOWER__LOWEST && half) h->level = 1;
         for (c = 0; c < cells; ++c) {
-            if (kind == QNNRT_LOWER__LOW && half) x[c] -= most;
+            if (kind == QNNRT_LOWER__LOW) x[c] -= most;
             if (kind == QNNRT_LOWER__INFINITE && !nan) x[c] = 0;
         }
     }

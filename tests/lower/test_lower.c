@@ -163,7 +163,9 @@ TEST(lower_attention_of_rows_whose_mask_leaves_nothing)
         { "-3.4028234663852886e+38", "", QNNRT_LOWER_REF, { 1, 1, 0, 3 } },       /* "on" may be -infinity */
         { "-3.4028234663852886e+38", "", QNNRT_LOWER_HTP, { 0, 1, 0, 2 } },
         { "-3.4028234663852886e+38", "\"nan_rows\":true", QNNRT_LOWER_HTP, { 0, 1, 0, 2 } },
-        { "-10000.0", "\"nan_rows\":true", QNNRT_LOWER_REF, { 0, 0, 0, 2 } },
+        { "-10000.0", "\"nan_rows\":true", QNNRT_LOWER_REF, { 1, 0, 1, 2 } },
+        { "-1e9", "", QNNRT_LOWER_REF, { 1, 0, 1, 2 } },
+        { "-1e9", "", QNNRT_LOWER_HTP, { 1, 0, 1, 2 } },
         { "-10000.0", "", QNNRT_LOWER_HTP, { 1, 0, 1, 2 } },
         { "-100.0", "\"nan_rows\":true", QNNRT_LOWER_HTP, { 0, 0, 0, 2 } },
     };
