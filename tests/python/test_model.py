@@ -53,6 +53,33 @@ class ModelTest(unittest.TestCase):
                 else:
                     self.fails(qnnrt.MismatchError, lambda: qnnrt.open(folder, backend=REF, check_hashes=True), says="SHA-256 %s, but" % right)
 
+    def test_states_are_kept_saved_and_restored(self):
+        context = {"file": "layer.bin", "backend": "cpu"}
+        pipeline = {"name": "layer", "steps": [{"context": 0, "graph": "layer"}], "edges_only": True, "states": [{"name": "last", "to": [], "from": [0, "y"]}]}
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(LAYER, "layer.bin"), "rb") as file, open(os.path.join(folder, "layer.bin"), "wb") as copy:
+                copy.write(file.read())
+            with open(os.path.join(folder, "qnnrt.json"), "w") as file:
+                json.dump({"program": {"version": 2, "backends": ["cpu"], "contexts": [context], "pipelines": [pipeline]}}, file)
+            with qnnrt.open(folder, backend=REF) as model:
+                run, path = model.prepare(), os.path.join(folder, "saved")
+                self.assertEqual((run.states["last"].tolist(), [s.name for s in run.outputs]), ([[0.0, 0.0]], []))
+                run(x=[1, 2, 3, 4])
+                self.assertEqual(run.states["last"].tolist(), [[30.5, 0.0]])
+                saved = run.save_states(path)
+                run.reset()
+                self.assertEqual(run.states["last"].tolist(), [[0.0, 0.0]])
+                for what in (path, saved, memoryview(saved)):
+                    run.reset()
+                    run.restore_states(what)
+                    self.assertEqual(run.states["last"].tolist(), [[30.5, 0.0]])
+                self.fails(qnnrt.FormatError, run.restore_states, saved[:7], says="not a file of states")
+                self.fails(qnnrt.MismatchError, run.restore_states, saved.replace(b"last", b"lost"), says='"lost", which is not a state')
+                self.assertEqual(run.states["last"].tolist(), [[30.5, 0.0]])
+        self.assertEqual(self.run_.states, {})
+        self.run_.reset()
+        self.fails(qnnrt.NotFoundError, self.run_.save_states, says="has no states")
+
     def test_values_go_in_and_out(self):
         self.run_["x"] = [1, 2, 3, 4]
         self.run_.exec()

@@ -814,6 +814,24 @@ class qnnrt_manifest_info(Structure):
     ]
 
 
+class qnnrt_manifest_end(Structure):
+    _fields_ = [
+        ('step', c_size_t),
+        ('tensor', c_char_p),
+    ]
+
+
+class qnnrt_manifest_state(Structure):
+    _fields_ = [
+        ('name', c_char_p),
+        ('to', POINTER(qnnrt_manifest_end)),
+        ('to_count', c_size_t),
+        ('from', qnnrt_manifest_end),
+        ('constant', c_void_p),
+        ('tensor', POINTER(qnnrt_tensor_info)),
+    ]
+
+
 FUNCTIONS = {
     'qnnrt_backend_get_info': (POINTER(qnnrt_backend_info), [c_void_p]),
     'qnnrt_bind_input': (c_int, [c_void_p, POINTER(qnnrt_slot), c_void_p, c_size_t]),
@@ -856,6 +874,11 @@ FUNCTIONS = {
     'qnnrt_manifest_find': (c_int, [c_void_p, c_char_p, POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_manifest_get_info': (POINTER(qnnrt_manifest_info), [c_void_p]),
     'qnnrt_manifest_open': (c_int, [c_char_p, POINTER(qnnrt_manifest_open_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_manifest_reset': (c_int, [c_void_p, POINTER(qnnrt_error)]),
+    'qnnrt_manifest_restore': (c_int, [c_void_p, c_void_p, c_size_t, POINTER(qnnrt_error)]),
+    'qnnrt_manifest_save': (c_int, [c_void_p, CFUNCTYPE(c_int, c_void_p, c_char_p, c_size_t), c_void_p, POINTER(qnnrt_error)]),
+    'qnnrt_manifest_state_data': (c_void_p, [c_void_p, c_char_p]),
+    'qnnrt_manifest_states': (POINTER(qnnrt_manifest_state), [c_void_p, POINTER(c_size_t)]),
     'qnnrt_model_recover': (c_int, [c_void_p, POINTER(qnnrt_error)]),
     'qnnrt_model_swap': (c_int, [c_void_p, c_uint64, POINTER(qnnrt_error)]),
     'qnnrt_pipeline_get_info': (POINTER(qnnrt_pipeline_info), [c_void_p]),

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import io
 from ctypes import byref, c_size_t, c_uint32, c_void_p
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
@@ -349,6 +350,8 @@ def _event(event: abi.qnnrt_profile_event) -> ProfileEvent:
 
 
 _exec = lib.qnnrt_exec
+# Bytes, not a text that ends at a NUL.
+_WRITE = ctypes.CFUNCTYPE(ctypes.c_int, c_void_p, c_void_p, c_size_t)
 
 
 class Run(Object):
@@ -513,6 +516,48 @@ class Run(Object):
             self._check(bind(owner, slot, made.address, made.nbytes))
             self._bound[key] = made.keep
             owner.keep = tuple(self._bound.values())
+
+    @property
+    def states(self) -> Dict[str, Any]:
+        """What the model keeps between calls: arrays over the values, as the next exec() finds them."""
+        owner, count, made = self._handle(), c_size_t(), {}
+        list_of = lib.qnnrt_manifest_states(self.pipeline._pointer, byref(count))
+        for i in range(count.value):
+            info = list_of[i].tensor.contents
+            address = lib.qnnrt_manifest_state_data(owner, list_of[i].name)
+            made[text_of(list_of[i].name)] = arrays.view(address, info.bytes, info.dtype, tuple(info.dims[:info.rank]) if info.rank else (), (owner, None))
+        return made
+
+    def reset(self) -> None:
+        """Give all states their first values, those of the checkpoint."""
+        with self._guard:
+            call(lib.qnnrt_manifest_reset, self._handle())
+
+    def save_states(self, path: Any = None) -> bytes:
+        """The values of all states as a .safetensors file, which is also written to a path."""
+        pieces: List[bytes] = []
+
+        def piece(_user: Any, data: int, size: int) -> int:
+            pieces.append(ctypes.string_at(data, size))
+            return 1
+
+        write = _WRITE(piece)
+        with self._guard:
+            call(lib.qnnrt_manifest_save, self._handle(), ctypes.cast(write, lib.qnnrt_manifest_save.argtypes[1]), None)
+        made = b"".join(pieces)
+        if path is not None:
+            with io.open(path, "wb") as file:
+                file.write(made)
+        return made
+
+    def restore_states(self, saved: Any) -> None:
+        """Set all states to what save_states() returned or wrote: bytes, or a path."""
+        if not isinstance(saved, (bytes, bytearray, memoryview)):
+            with io.open(saved, "rb") as file:
+                saved = file.read()
+        data = bytes(saved)
+        with self._guard:
+            call(lib.qnnrt_manifest_restore, self._handle(), data, len(data))
 
     def profile(self, level: str = "detailed") -> None:
         """Profile every exec from now on: "basic", "detailed", "optrace"; "off" stops."""

@@ -1,7 +1,7 @@
 """The operators of ATen that graphs can have, from qnnrt_ir.h. Written by tools/python/make_abi.py."""
 OPERATORS = frozenset("""
 __and__.Scalar __and__.Tensor __or__.Scalar __or__.Tensor __xor__.Tensor _assert_tensor_metadata.default
-_native_batch_norm_legit_no_training.default _softmax.default _to_copy.default _weight_norm.default abs.default
+_native_batch_norm_legit_no_training.default _safe_softmax.default _softmax.default _to_copy.default _weight_norm.default abs.default
 adaptive_avg_pool1d.default adaptive_avg_pool2d.default add.Scalar add.Tensor addmm.default alias.default all.default all.dim amax.default
 amin.default any.default any.dim arange.default arange.start arange.start_step argmax.default argmin.default argsort.default
 avg_pool1d.default avg_pool2d.default baddbmm.default batch_norm.default bitwise_and.Tensor bitwise_not.default bitwise_or.Tensor
