@@ -359,6 +359,10 @@ typedef struct qnnrt_lower_graph_info {
     uint64_t                  static_bytes;      /* of static tensors that are used */
     const int32_t            *inputs, *outputs;  /* [ir->input_count], [ir->output_count]: tensors;
                                                     an input that nothing reads: 0 */
+    const qnnrt_ir_node      *no_nan;            /* first of the nodes that give NaN in PyTorch in
+                                                    rows whose mask leaves nothing, and numbers in
+                                                    this library; NULL: none */
+    size_t                    no_nan_count;
 } qnnrt_lower_graph_info;
 
 /* A weight that was asked to be quantized, in one form. */
@@ -3621,6 +3625,15 @@ static int qnnrt_lower__is_half(const qnnrt_lower__job *job)
     return job->lower->desc.target == QNNRT_LOWER_HTP || job->lower->compute == QNNRT_DTYPE_F16;
 }
 
+/* Keep the node if what it hides with gives NaN that the library does not have: libQnnCpu.so makes
+   -infinity the least number when it computes. */
+static void qnnrt_lower__no_nan(qnnrt_lower__job *job, unsigned hides)
+{
+    qnnrt_lower_graph_info *info = &job->graph->info;
+    if ((hides & QNNRT_LOWER__INFINITE) == 0 || job->lower->desc.target == QNNRT_LOWER_REF) return;
+    if (info->no_nan_count++ == 0) info->no_nan = job->node;
+}
+
 /* Raise the elements of a view to a number. */
 static void qnnrt_lower__level(qnnrt_lower__job *job, qnnrt_lower__view *x, double low)
 {
@@ -3665,8 +3678,7 @@ static void qnnrt_lower__do_softmax(qnnrt_lower__job *job)
 {
     const char *op = job->node->op;
     const int safe = strncmp(op, "_safe_", 6) == 0, half = qnnrt_lower__is_half(job);
-    const unsigned hides = safe || half ? qnnrt_lower__hides(job, job->node->inputs[0],
-                                                             QNNRT_LOWER__STEPS) : 0;
+    const unsigned hides = qnnrt_lower__hides(job, job->node->inputs[0], QNNRT_LOWER__STEPS);
     qnnrt_lower__view x = qnnrt_lower__in(job, 0), seen;
     const uint32_t axis = qnnrt_lower__axis(job->node, "dim", x.rank, -1);
     qnnrt_lower__view_cast(job, &x, qnnrt_lower__dtype(job, job->node->outputs[0]->dtype));
@@ -3675,6 +3687,7 @@ static void qnnrt_lower__do_softmax(qnnrt_lower__job *job)
         qnnrt_lower__seen(job, &x, axis, hides, &seen);
     else if (half && hides & QNNRT_LOWER__LOWEST && !(hides & QNNRT_LOWER__INFINITE))
         qnnrt_lower__level(job, &x, QNNRT_LOWER__MASKED);
+    if (!safe) qnnrt_lower__no_nan(job, hides);
     qnnrt_lower__softmax(job, op[0] == 'l' ? "LogSoftmax" : "Softmax", &x, axis);
     if (seen.tensor != QNNRT_LOWER__NONE)
         x = qnnrt_lower__between(job, "ElementWiseMultiply", &x, &seen, x.dtype, x.rank, x.dims);
@@ -3771,7 +3784,8 @@ static void qnnrt_lower__mask_given(qnnrt_lower__job *job, qnnrt_lower__heads *h
     }
     hides = qnnrt_lower__hides(job, node->inputs[3], QNNRT_LOWER__STEPS);
     if (hides & QNNRT_LOWER__INFINITE) {
-        if (!nan) qnnrt_lower__seen(job, mask, last, hides, &h->seen);
+        if (nan) qnnrt_lower__no_nan(job, hides);
+        else qnnrt_lower__seen(job, mask, last, hides, &h->seen);
     } else if (half && hides & QNNRT_LOWER__LOWEST) {
         h->level = 1;
     } else if (hides & QNNRT_LOWER__LOW && !(hides & QNNRT_LOWER__LOWEST)) {
@@ -9200,6 +9214,6 @@ QNNRT_LOWER_API const qnnrt_lower_rule *qnnrt_lower_rule_get(size_t index)
            API: qnnrt_lower_small is qnnrt_lower_weight_only, qnnrt_lower_small_values()
            qnnrt_lower_weight_only_values(), info.smalls and .small_count are .weight_only and
            .weight_only_count, qnnrt_lower_tensor.small is .weight_only.
-           Added  qnnrt_lower_encode(), qnnrt_lower_encoding.apart.
+           Added  qnnrt_lower_encode(), qnnrt_lower_encoding.apart, qnnrt_lower_graph_info.no_nan.
    0.4.0   First version.
    --------------------------------------------------------------------------------------------- */

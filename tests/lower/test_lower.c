@@ -180,6 +180,8 @@ TEST(lower_attention_of_rows_whose_mask_leaves_nothing)
         lower = lower_masked(nodes, cases[i].attrs, cases[i].target, &ir, &err);
         if (err.code != QNNRT_OK) printf("    %s\n", err.text);
         CHECK_EQ(err.code, QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_get_info(lower)->graphs[0].no_nan_count,
+                 cases[i].target != QNNRT_LOWER_REF && cases[i].attrs[0] != '\0' && cases[i].low[1] == 'I' ? 1u : 0u);
         for (k = 0; k < 4; ++k) {
             if (count_ops(lower, types[k]) != cases[i].counts[k]) printf("    case %lu, %s\n", (unsigned long)i, types[k]);
             CHECK_EQ(count_ops(lower, types[k]), cases[i].counts[k]);

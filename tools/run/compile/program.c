@@ -244,6 +244,22 @@ int program_lower(aten *a)
     return 1;
 }
 
+/* Say which nodes have numbers where PyTorch has NaN. */
+static void program_say_nan(const aten *a)
+{
+    for (size_t i = 0; i < a->graph_count; ++i)
+        for (size_t k = 0; k < program_steps(a, i); ++k) {
+            const qnnrt_lower_graph_info *info = program_step_of(a, i, k).graph;
+            if (info == NULL || info->no_nan == NULL) continue;
+            say(a->t, "note      graph \"%s\": where a mask of -infinity leaves nothing of a row, "
+                "\"%s\"", info->name, info->no_nan->name);
+            if (info->no_nan_count > 1)
+                say(a->t, " and %lu more", (unsigned long)info->no_nan_count - 1);
+            say(a->t, " give%s NaN in PyTorch, and numbers here\n",
+                cli_plural(info->no_nan_count > 1 ? 1 : 2));
+        }
+}
+
 /* Say what float16 changed, and which weights were quantized. */
 static void program_loss(const aten *a)
 {
@@ -269,6 +285,7 @@ int program_build(aten *a)
         return program_failed(a, "the library refuses operators of", &err);
     if (a->target.whole) program_loss(a);
     else choices(a);
+    program_say_nan(a);
     return a->target.whole || weight_only_kept(a->t, &a->weight_only);
 }
 
