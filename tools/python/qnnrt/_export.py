@@ -112,7 +112,8 @@ class _Export:
         run, worst = self.work.Interpreter(self.graph, dtype, inner), (0.0, "", 0)
         for number, sample in enumerate(samples):
             for name, value in run.compute(sample).items():
-                worst = max(worst, (self.work.difference(value, sample["output/" + name]), name, number))
+                apart = self.work.difference(value, sample["output/" + name])
+                worst = (apart, name, number) if apart > worst[0] else worst
             sample.update({"node/" + name: value for name, value in run.values.items()})
         return worst
 

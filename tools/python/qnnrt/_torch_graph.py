@@ -123,14 +123,16 @@ def inline_bodies(module: torch.fx.GraphModule) -> None:
 # ---- what no graph says ----------------------------------------------------------------------------
 
 
-def _live(node: Node, seen: Dict[Node, bool]) -> bool:
-    """True for a node that a result, or a change in place, depends on."""
-    if node not in seen:
-        seen[node] = False
+def _live(graph: torch.fx.Graph) -> Set[Node]:
+    """The nodes that a result, or a change in place, depends on."""
+    live: Set[Node] = set()
+    for node in reversed(list(graph.nodes)):
         schema = getattr(node.target, "_schema", None)
-        seen[node] = (schema is not None and schema.is_mutable) or isinstance(node.target, torch._ops.HigherOrderOperator) or \
-            any(u.op == "output" or (not _CHECKS.match(str(u.target)) and _live(u, seen)) for u in node.users)
-    return seen[node]
+        changes = (schema is not None and schema.is_mutable) or isinstance(node.target, torch._ops.HigherOrderOperator)
+        if node.op == "output" or changes or any(user in live for user in node.users):
+            if not _CHECKS.match(str(node.target)):
+                live.add(node)
+    return live
 
 
 def _is_random(node: Node) -> bool:
@@ -144,9 +146,9 @@ def _is_random(node: Node) -> bool:
 
 def check_nodes(module: torch.fx.GraphModule, first: bool = False) -> None:
     """Refuse by name what no graph of qnnrt says. first: torch has still to write the graph without changes in place."""
-    seen: Dict[Node, bool] = {}
+    live = _live(module.graph)
     for node in module.graph.nodes:
-        if node.op != "call_function" or _CHECKS.match(str(node.target)) or not _live(node, seen):
+        if node.op != "call_function" or node not in live:
             continue
         if isinstance(node.target, torch._ops.HigherOrderOperator):
             if not (first and node.target.__name__ in ("wrap_with_autocast", "with_effects")):
@@ -397,6 +399,15 @@ class Graph:
         name = self.names[maker][index] or ""
         return (None, 0) if name in self.mapping else (name, 0) if maker.op == "placeholder" else (maker.name, index)
 
+    def _number(self, value: Any, node: Node) -> Dict[str, Any]:
+        """A number as a weight of its own, of the dtype in which torch computes with it."""
+        other = node.all_input_nodes[0].meta["val"]
+        name = self._unique("c_%s_number" % node.name)
+        tensor = torch.full((), value, dtype=torch.result_type(torch.empty(other.shape, dtype=other.dtype, device="meta"), value))
+        self.mapping[name] = "constant." + name[2:]
+        self.weights[self.mapping[name]] = tensor
+        return self._tensor(name, tensor)
+
     def _inputs(self, node: Node) -> Tuple[List[Dict[str, Any]], Dict[str, Any], str]:
         """The tensors that a node reads, its other arguments, and which tensors are there."""
         inputs: List[Dict[str, Any]] = []
@@ -416,6 +427,8 @@ class Graph:
                     masks.append([v is None for v in value])
             elif value is None:
                 there += "-" if "Tensor" in kind else ""
+            elif kind == "Tensor" and not inputs and len(node.all_input_nodes) == 1:
+                inputs.append(self._number(value, node))             # 1 - x: the number stands before the tensor
             elif name not in _PLACES:
                 attrs[name] = _plain(value, node)
         if sizes:

@@ -38,7 +38,8 @@ def _all_lines() -> Iterator[None]:
 @contextlib.contextmanager
 def _as_before(model: torch.nn.Module) -> Iterator[None]:
     """The attributes of a model are afterwards what they were: a trace leaves tensors without data in them."""
-    kept = [(m, {k: dict(v) if isinstance(v, dict) else v for k, v in vars(m).items()}) for m in model.modules()]
+    own = ("_parameters", "_buffers", "_modules")
+    kept = [(m, {k: dict(v) if k in own else v for k, v in vars(m).items()}) for m in model.modules()]
     try:
         yield
     finally:
@@ -46,7 +47,7 @@ def _as_before(model: torch.nn.Module) -> Iterator[None]:
             for name in set(vars(module)) - set(attributes):
                 del vars(module)[name]
             for name, value in attributes.items():
-                if isinstance(value, dict):
+                if name in own:
                     vars(module)[name].clear()
                     vars(module)[name].update(value)
                 else:
