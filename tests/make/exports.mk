@@ -12,7 +12,7 @@ $(EXPORTS)/venv/.made: tests/exports/requirements.txt tests/exports/requirements
 	CC='$(CC)' $(EXPORTS)/venv/bin/python tests/exports/cuda_stubs.py $(EXPORTS)/venv/lib/python3*/site-packages/torch $(EXPORTS)/stubs
 	@touch $@
 
-.PHONY: exports test-exports test-decoders config-keys
+.PHONY: exports test-exports test-export test-decoders config-keys
 ## exports: export 250 models from PyTorch, compile and run them, and write LIST.md and REFUSED.md to build/exports/list (MODELS="bert ..", BACKEND=ref)
 exports: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so $(B)/libqnnrt.so
 	@$(call fetch,2.47 2.51)
@@ -22,6 +22,11 @@ exports: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so $(B)/libqnnrt.so
 test-exports: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so $(B)/libqnnrt.so
 	@$(call fetch,2.47 2.51)
 	$(EXPORT_LIST) --short --again
+
+## test-export: tests of qnnrt.export() itself, which need PyTorch
+test-export: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so $(B)/libqnnrt.so
+	@QNNRT_BUILD=$(abspath $(B)) QNNRT_PROGRAMS=$(abspath $(B)) QNNRT_LIBRARY=$(abspath $(B))/libqnnrt.so PYTHONPATH=tools/python:tests/python \
+	    LD_LIBRARY_PATH=$(abspath $(EXPORTS))/stubs $(EXPORTS)/venv/bin/python -W ignore -m unittest test_export
 
 ## config-keys: unusual keys of config.json, with transformers' logits as the measure, for each architecture (SEED=1, RANDOM=20)
 config-keys: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/qnnrt-llm $(B)/libQnnRef.so

@@ -21,7 +21,7 @@ mkdir -p "$models/layer" "$models/llm"
 QNNRT_BUILD=$build QNNRT_TEST_MODELS=$models PYTHONDONTWRITEBYTECODE=1
 export QNNRT_BUILD QNNRT_TEST_MODELS PYTHONDONTWRITEBYTECODE
 status=0
-"$python" -X dev -m pytest -W error -p no:cacheprovider -q -rs tests/python 2>&1 | tee "$tmp/log" || status=1
+"$python" -X dev -m pytest -W error -p no:cacheprovider -q -rs --ignore=tests/python/test_export.py tests/python 2>&1 | tee "$tmp/log" || status=1
 if ! tail -n 1 "$tmp/log" | grep -q '^[0-9]* passed' || grep -q '[0-9] skipped' "$tmp/log"; then status=1; fi
 
 for model in layer llm; do
