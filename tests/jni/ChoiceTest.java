@@ -20,14 +20,15 @@ import qnnrt.QnnrtWork;
 /**
  * QnnrtDevice and QnnrtProcess on the desk. tests/jni/test_choice.sh runs it:
  *
- *   ChoiceTest WORK_DIR NPU_LIBRARIES PROMPT TEXT
+ *   ChoiceTest WORK_DIR NPU_LIBRARIES PROMPT TEXT OLDER_LIBRARIES
  *
  * WORK_DIR holds: phone, files of a phone with an SM8650; libraries, which has libQnnRef.so;
  * wrong, the same as libQnnCpu.so; crash and hang, a libQnnCpu.so that does so when it is loaded;
  * layer, the graph y = relu(x * w + 0.5) for the reference; v73, v75, v79 and vtcm, JSON for the
  * NPU; cpu, JSON for the CPU; text, no model; memory, an empty folder. NPU_LIBRARIES (may be "") are
- * genuine, and WORK_DIR/npu is a model for them. WORK_DIR/llm is the trained model, which writes TEXT
- * after PROMPT; WORK_DIR/shards is the same in four files.
+ * genuine, and WORK_DIR/npu is a model for them; OLDER_LIBRARIES (may be "") are those of 2.47.
+ * WORK_DIR/llm is the trained model, which writes TEXT after PROMPT; WORK_DIR/shards is the same in
+ * four files.
  *
  *   ChoiceTest          (no argument): the other process
  */
@@ -139,6 +140,16 @@ public final class ChoiceTest extends Checks {
         } catch (IllegalStateException thrown) {
             check("a_mistake_is_no_refusal", true, "");
         }
+    }
+
+    /** Libraries of an older release, as an update of an app may leave them behind. */
+    private static void older(String npu, String old) {
+        refused("older_libraries", QnnrtException.VERSION, "newer than the library " + old, "Ship the libraries",
+                () -> new Qnnrt.Model(at("npu"), old + "/libQnnHtp.so").close());
+        QnnrtException none = refused("older_libraries_choice", QnnrtException.UNSUPPORTED, "newer than the library",
+                () -> QnnrtDevice.look(at("memory")).choose(folders("npu"), old, Qnnrt.Model::new));
+        has("older_libraries_hint", none.hint, "release");
+        new Qnnrt.Model(at("npu"), npu + "/libQnnHtp.so").close();
     }
 
     private static void genuine(String npu) {
@@ -544,6 +555,9 @@ public final class ChoiceTest extends Checks {
         part("choice", ChoiceTest::choice);
         if (!args[1].isEmpty()) {
             part("genuine", () -> genuine(args[1]));
+        }
+        if (!args[1].isEmpty() && !args[4].isEmpty()) {
+            part("older", () -> older(args[1], args[4]));
         }
         part("process", ChoiceTest::process);
         part("language_model", () -> languageModel(args[2], args[3]));

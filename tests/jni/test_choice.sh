@@ -68,6 +68,11 @@ if [ -f "$npu/libQnnHtp.so" ]; then
 else
     skip genuine "there are no libraries in $npu"
 fi
+older=$build/qnn/2.47/onnxruntime_qnn
+if [ ! -f "$older/libQnnHtp.so" ]; then
+    older=
+    skip older "there are no libraries of 2.47"
+fi
 java_test java "$home/bin/java" -Xcheck:jni -Xms32m -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.library.path="$tmp" \
-    -cp "$tmp/classes" ChoiceTest "$tmp" "$genuine" "$prompt" "$expected"
+    -cp "$tmp/classes" ChoiceTest "$tmp" "$genuine" "$prompt" "$expected" "$older"
 finish
