@@ -15,7 +15,7 @@ BUDGETS = {
     "tools/README.md": 900,
     "tools/engines/README.md": 600,
     "tools/ggml/README.md": None,
-    "tools/python/README.md": 350,
+    "tools/python/README.md": 450,
     "tools/refbackend/README.md": None,
     "tools/run/README.md": 1000,
     "tools/run/compile/README.md": 1550,
