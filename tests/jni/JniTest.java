@@ -4,7 +4,9 @@ import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.Arrays;
 import java.util.concurrent.CountDownLatch;
@@ -147,6 +149,47 @@ public final class JniTest extends Checks {
             }
             equal("numbers_too", 'h', (char) best);
         }
+    }
+
+    /** The states of a run, whose only one is the last output: its first value in the file is 0. */
+    private static float kept(Qnnrt.Run run) {
+        byte[] saved = run.saveStates();
+        return ByteBuffer.wrap(saved).order(ByteOrder.LITTLE_ENDIAN).getFloat(saved.length - 8);
+    }
+
+    private static void states() throws IOException {
+        Path folder = Files.createTempDirectory("states"), binary = folder.resolve("layer.bin");
+        Path program = folder.resolve("qnnrt.json");
+        Files.copy(Paths.get(layer, "layer.bin"), binary);
+        Files.write(program, ("{\"program\": {\"version\": 2, \"backends\": [\"cpu\"], \"contexts\": [{\"file\": "
+                + "\"layer.bin\", \"backend\": \"cpu\"}], \"pipelines\": [{\"name\": \"layer\", \"steps\": [{\"context\": 0, "
+                + "\"graph\": \"layer\"}], \"edges_only\": true, \"states\": [{\"name\": \"last\", \"to\": [], \"from\": "
+                + "[0, \"y\"]}]}]}}").getBytes(StandardCharsets.UTF_8));
+        try (Qnnrt.Model model = new Qnnrt.Model(folder.toString(), library);
+                Qnnrt.Run run = model.prepare(null); Qnnrt.Run other = model.prepare(null)) {
+            run.write("x", new float[] { 1, 2, 3, 4 });
+            run.exec();
+            equal("state_is_kept", 30.5f, kept(run));
+            equal("state_belongs_to_a_run", 0f, kept(other));
+            byte[] saved = run.saveStates();
+            run.resetStates();
+            equal("state_is_reset", 0f, kept(run));
+            other.restoreStates(saved);
+            equal("state_is_restored", 30.5f, kept(other));
+            refused("state_of_null", QnnrtException.ARG, "saved", () -> run.restoreStates(null));
+            refused("state_of_a_part", QnnrtException.FORMAT, "not a file of states",
+                    () -> run.restoreStates(Arrays.copyOf(saved, 7)));
+            refused("state_without_its_value", QnnrtException.MISMATCH, "\"last\"",
+                    () -> run.restoreStates(Arrays.copyOf(saved, saved.length - 1)));
+            equal("state_after_all_this", 0f, kept(run));
+        }
+        try (Qnnrt.Model model = openLayer(); Qnnrt.Run run = model.prepare(null)) {
+            run.resetStates();
+            refused("no_states", QnnrtException.NOT_FOUND, "has no states", run::saveStates);
+        }
+        Files.delete(binary);
+        Files.delete(program);
+        Files.delete(folder);
     }
 
     /* ---- misuse ------------------------------------------------------------------------------ */
@@ -710,6 +753,7 @@ public final class JniTest extends Checks {
         part("no_copies", JniTest::noCopies);
         part("own_memory", JniTest::ownMemory);
         part("same_values", JniTest::sameValues);
+        part("states", JniTest::states);
         part("wrong_arguments", JniTest::wrongArguments);
         part("closed_objects", JniTest::closedObjects);
         part("collected", JniTest::collected);

@@ -402,6 +402,72 @@ JNI(void, nativeExec)(JNIEnv *env, jclass self, jobject keep, jlong handle)
         jni_throw_error(env, qnnrt_run_error(run));
 }
 
+/* ---- states ---------------------------------------------------------------------------------- */
+
+JNI(void, nativeReset)(JNIEnv *env, jclass self, jlong run)
+{
+    qnnrt_error err;
+    (void)self;
+    if (qnnrt_manifest_reset(run_of(run), &err) != QNNRT_OK)
+        jni_throw_error(env, &err);
+}
+
+/* A file that is written: first its bytes are counted, then it is copied. */
+typedef struct jni_saved {
+    char  *data;                   /* NULL: count */
+    size_t bytes;
+} jni_saved;
+
+static int saved_add(void *user, const char *data, size_t bytes)
+{
+    jni_saved *saved = (jni_saved *)user;
+    if (bytes > INT32_MAX - saved->bytes)
+        return 0;
+    if (saved->data != NULL)
+        memcpy(saved->data + saved->bytes, data, bytes);
+    saved->bytes += bytes;
+    return 1;
+}
+
+/* Return the states of a run as a .safetensors file. */
+JNI(jbyteArray, nativeSave)(JNIEnv *env, jclass self, jlong run)
+{
+    jni_saved count = {0}, copy = {0};
+    qnnrt_error err;
+    jbyteArray array = NULL;
+    (void)self;
+    qnnrt_result result = qnnrt_manifest_save(run_of(run), saved_add, &count, &err);
+    if (result == QNNRT_E_IO) {
+        jni_throw(env, QNNRT_E_LIMIT, 0, "the states have 2 GiB or more", "");
+        return NULL;
+    }
+    if (result != QNNRT_OK) {
+        jni_throw_error(env, &err);
+        return NULL;
+    }
+    copy.data = (char *)malloc(count.bytes);
+    if (copy.data == NULL || qnnrt_manifest_save(run_of(run), saved_add, &copy, &err) != QNNRT_OK)
+        jni_throw_memory(env);
+    else
+        array = jni_array(env, copy.data, copy.bytes);
+    free(copy.data);
+    return array;
+}
+
+JNI(void, nativeRestore)(JNIEnv *env, jclass self, jlong run, jbyteArray saved)
+{
+    const jsize bytes = (*env)->GetArrayLength(env, saved);
+    qnnrt_error err;
+    (void)self;
+    jbyte *data = (*env)->GetByteArrayElements(env, saved, NULL);
+    if (data == NULL)
+        return;                                        /* an OutOfMemoryError is pending */
+    const qnnrt_result result = qnnrt_manifest_restore(run_of(run), data, (size_t)bytes, &err);
+    (*env)->ReleaseByteArrayElements(env, saved, data, JNI_ABORT);
+    if (result != QNNRT_OK)
+        jni_throw_error(env, &err);
+}
+
 /* ---- dims, optional tensors, profile --------------------------------------------------------- */
 
 /* Set the dims of a tensor; NULL: those of its info. Return those that it has now. */

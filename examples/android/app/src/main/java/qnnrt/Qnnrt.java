@@ -1308,6 +1308,53 @@ public final class Qnnrt {
             }
         }
 
+        /**
+         * Give what the model keeps between calls its first values, those of the checkpoint. Each run
+         * has values of its own.
+         *
+         * @throws QnnrtException never for the states themselves; a run without any stays as it is
+         */
+        public void resetStates() {
+            long run = enter();
+            try {
+                nativeReset(run);
+            } finally {
+                leave();
+            }
+        }
+
+        /**
+         * Copy what the model keeps between calls.
+         *
+         * @return a .safetensors file with a tensor for each value, by its name in the model
+         * @throws QnnrtException NOT_FOUND: the model keeps nothing; LIMIT: 2 GiB or more
+         */
+        public byte[] saveStates() {
+            long run = enter();
+            try {
+                return nativeSave(run);
+            } finally {
+                leave();
+            }
+        }
+
+        /**
+         * Set what the model keeps between calls.
+         *
+         * @param saved what saveStates() returned, of this model
+         * @throws QnnrtException FORMAT: not such a file, MISMATCH: of another model, NOT_FOUND: the
+         *     model keeps nothing; ARG: it is null. Nothing has changed then
+         */
+        public void restoreStates(byte[] saved) {
+            required("saved", saved);
+            long run = enter();
+            try {
+                nativeRestore(run, saved);
+            } finally {
+                leave();
+            }
+        }
+
         @Override
         void destroy(long run) {
             nativeDestroy(run);
@@ -1436,6 +1483,9 @@ public final class Qnnrt {
     private static native void nativeRead(Run keep, long run, long slot, long begin, Object values,
             boolean whole);
     private static native void nativeExec(Run keep, long run);
+    private static native void nativeReset(long run);
+    private static native byte[] nativeSave(long run);
+    private static native void nativeRestore(long run, byte[] saved);
     private static native int[] nativeDims(long run, long slot, boolean set, int[] dims);
     private static native void nativeOmit(long run, long slot);
     private static native void nativeProfile(long run, int level);
