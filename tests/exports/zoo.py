@@ -16,7 +16,7 @@ from torch.nn import functional as F
 torch.cuda.is_current_stream_capturing = lambda: False      # with stubs of the CUDA libraries the original crashes
 
 # torchaudio lies in a folder of its own: transformers would import it, and it does not like torch's version of CUDA.
-AUDIO = os.path.join(os.path.dirname(sys.prefix), "audio")
+BESIDE = os.path.join(os.path.dirname(sys.prefix), "audio")
 
 
 @dataclasses.dataclass
@@ -514,7 +514,7 @@ def make(entry):
         return getattr(transformers, entry.kind)(config_of(entry.kind, options))
     if entry.library == "torchaudio":
         cuda, torch.version.cuda = torch.version.cuda, None     # it compares versions of CUDA, which nothing uses
-        sys.path.append(AUDIO)
+        sys.path.append(BESIDE)
         import torchaudio
         torch.version.cuda = cuda
         place = torchaudio if "." in entry.kind else torchaudio.models
