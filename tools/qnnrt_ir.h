@@ -137,7 +137,8 @@ typedef struct qnnrt_ir_value {
     void                 *note;                  /* of a layer above, NULL at first */
     size_t                number;                /* index in ir->values */
     int                   ranged;                /* 1: an input of integers, which are from .low to
-                                                    .high as "ranges" of the file says */
+                                                    .high as "ranges" of the file says; 2 and 3:
+                                                    see qnnrt_ir_pass_ranges(); 0: not known */
     int64_t               low, high;
 } qnnrt_ir_value;
 
@@ -8878,7 +8879,7 @@ static void qnnrt_ir__write_ranges(qnnrt_ir__write *w)
     size_t i, count = 0;
     for (i = 0; i < w->ir->input_count; ++i) {
         const qnnrt_ir_value *const v = w->ir->inputs[i];
-        if (!v->ranged) continue;
+        if (v->ranged != 1) continue;
         if (count++ == 0) {
             qnnrt_json_write_key(w->json, "ranges");
             qnnrt_json_write_object(w->json, 0);

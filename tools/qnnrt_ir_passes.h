@@ -45,6 +45,7 @@
        >>pass >>cleanup >>fold                                                      the floor
        >>match >>norms >>merge >>batch >>gelu >>attention >>trace >>rope             patterns
        >>columns >>causal >>kv_rows                                                 caches
+       >>spans                                                                      integers
 */
 #ifndef QNNRT_IR_PASSES_H
 #define QNNRT_IR_PASSES_H
@@ -174,6 +175,14 @@ QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_gqa(qnnrt_ir *ir, qnnrt_error *er
    are stored once. Factors after cos stay nodes. */
 QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_rope_table(qnnrt_ir *ir, uint32_t positions,
                                                           qnnrt_error *err);
+
+/* Work out which integers each value can have, from the ranges of inputs and from constants:
+   qnnrt_ir_value.low and .high, with .ranged 2. The graph stays as it is. An input of integers
+   without a stated range is taken to have -(2^30 - 1) to 2^30 - 1, and .ranged is then 3; one that
+   is an index has the range of its table, and 2. The ends are those before the dtype wraps: the
+   result of an int64 node that ends at 3000000000 needs 64 bits, that of an int32 node wraps.
+   Returns  QNNRT_OK; QNNRT_E_ARG */
+QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_ranges(qnnrt_ir *ir, qnnrt_error *err);
 
 /* What qnnrt_ir_pass_kv_rows() found. */
 typedef struct qnnrt_ir_kv_info {
@@ -3267,6 +3276,465 @@ QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_kv_rows(qnnrt_ir *ir, int names,
     qnnrt_arena_free(&k.arena);
     if (k.c.p.result == QNNRT_OK && info != NULL) *info = found;
     return k.c.p.result;
+}
+
+/* =====================================================================================
+   SPANS                                                                          >>spans
+   The integers that values can have.
+   Needs: nothing     Knows nothing of: passes, libraries
+   ===================================================================================== */
+
+/* Ends of what integers can be. Doubles hold those around int32 exactly, and do not wrap. */
+typedef struct qnnrt_pass__span {
+    double low, high;
+} qnnrt_pass__span;
+
+static const double qnnrt_pass__spans_assumed = 1073741823.0;
+
+static qnnrt_pass__span qnnrt_pass__spans_make(double low, double high)
+{
+    qnnrt_pass__span out;
+    out.low = low;
+    out.high = high;
+    return out;
+}
+
+/* Return what holds a and b. */
+static qnnrt_pass__span qnnrt_pass__spans_hull(qnnrt_pass__span a, qnnrt_pass__span b)
+{
+    return qnnrt_pass__spans_make(a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high);
+}
+
+/* Return the part of a span from low to high, or the nearest end. */
+static qnnrt_pass__span qnnrt_pass__spans_cut(qnnrt_pass__span a, double low, double high)
+{
+    a.low = a.low < low ? low : a.low > high ? high : a.low;
+    a.high = a.high < low ? low : a.high > high ? high : a.high;
+    return a;
+}
+
+static double qnnrt_pass__spans_size(qnnrt_pass__span a)
+{
+    return -a.low > a.high ? -a.low : a.high;
+}
+
+/* Return the integers of a dtype. */
+static qnnrt_pass__span qnnrt_pass__spans_dtype(qnnrt_dtype dtype)
+{
+    const int bits = 8 * (int)qnnrt_ir_dtype_bytes(dtype);
+    if (qnnrt_ir_dtype_kind(dtype) == 0) return qnnrt_pass__spans_make(0, 1);
+    if (dtype == QNNRT_DTYPE_U8) return qnnrt_pass__spans_make(0, 255);
+    return qnnrt_pass__spans_make(-ldexp(1, bits - 1), ldexp(1, bits - 1) - 1);
+}
+
+/* Return what a value can be. Of floats nothing is known. */
+static qnnrt_pass__span qnnrt_pass__spans_of(const qnnrt_ir_value *value)
+{
+    const qnnrt_pass__span unknown = qnnrt_pass__spans_make(-qnnrt_pass__spans_assumed,
+                                                            qnnrt_pass__spans_assumed);
+    qnnrt_pass__span all;
+    if (value == NULL || qnnrt_ir_dtype_kind(value->dtype) > 1) return unknown;
+    all = qnnrt_pass__spans_dtype(value->dtype);
+    if (qnnrt_ir_dtype_kind(value->dtype) == 0) return all;
+    if (!value->ranged) return qnnrt_pass__spans_cut(unknown, all.low, all.high);
+    if ((double)value->low < all.low || (double)value->high > all.high) return all;
+    return qnnrt_pass__spans_make((double)value->low, (double)value->high);
+}
+
+/* Return operand i of a node: an input, or the number in an argument. */
+static qnnrt_pass__span qnnrt_pass__spans_in(const qnnrt_ir_node *node, size_t i, const char *name)
+{
+    const qnnrt_ir_value *value = qnnrt_ir_input(node, i);
+    double f;
+    if (value != NULL || name == NULL) return qnnrt_pass__spans_of(value);
+    f = qnnrt_ir_float(node, name, 0);
+    return qnnrt_pass__spans_make(floor(f), ceil(f));
+}
+
+static qnnrt_pass__span qnnrt_pass__spans_scale(qnnrt_pass__span a, double k)
+{
+    return k < 0 ? qnnrt_pass__spans_make(a.high * k, a.low * k)
+                 : qnnrt_pass__spans_make(a.low * k, a.high * k);
+}
+
+static qnnrt_pass__span qnnrt_pass__spans_times(qnnrt_pass__span a, qnnrt_pass__span b)
+{
+    return qnnrt_pass__spans_hull(qnnrt_pass__spans_scale(a, b.low),
+                                  qnnrt_pass__spans_scale(a, b.high));
+}
+
+/* Inputs of the kind of the output, with the numbers that are given beside them. */
+static qnnrt_pass__span qnnrt_pass__spans_moved(const qnnrt_ir_node *node, uint32_t inputs)
+{
+    static const char *const numbers[] = { "value", "other", "self", "fill_value", "s" };
+    qnnrt_pass__span out = qnnrt_pass__spans_make(0, 0);
+    int some = 0;
+    size_t i;
+    for (i = 0; i < node->input_count + sizeof(numbers) / sizeof(numbers[0]); ++i) {
+        const size_t n = i - node->input_count;
+        qnnrt_pass__span one;
+        if (i < node->input_count) {
+            if (node->inputs[i] == NULL || (inputs >> (i < 31 ? i : 31) & 1) == 0) continue;
+            one = qnnrt_pass__spans_of(node->inputs[i]);
+        } else {
+            if (qnnrt_ir_attr_find(node, numbers[n]) == NULL) continue;
+            one = qnnrt_pass__spans_in(node, node->input_count, numbers[n]);
+        }
+        out = some++ ? qnnrt_pass__spans_hull(out, one) : one;
+    }
+    return out;
+}
+
+/* The same, beside zeros. */
+static qnnrt_pass__span qnnrt_pass__spans_padded(const qnnrt_ir_node *node, uint32_t inputs)
+{
+    return qnnrt_pass__spans_hull(qnnrt_pass__spans_make(0, 0),
+                                  qnnrt_pass__spans_moved(node, inputs));
+}
+
+static qnnrt_pass__span qnnrt_pass__spans_sum(const qnnrt_ir_node *node, uint32_t sign)
+{
+    const double alpha = qnnrt_ir_float(node, "alpha", 1);
+    qnnrt_pass__span a = qnnrt_pass__spans_in(node, 0, NULL);
+    qnnrt_pass__span b = qnnrt_pass__spans_in(node, 1, "other");
+    if (sign == 2) a = qnnrt_pass__spans_scale(a, -alpha);
+    else b = qnnrt_pass__spans_scale(b, sign == 1 ? -alpha : alpha);
+    return qnnrt_pass__spans_make(a.low + b.low, a.high + b.high);
+}
+
+static qnnrt_pass__span qnnrt_pass__spans_product(const qnnrt_ir_node *node, uint32_t mode)
+{
+    (void)mode;
+    return qnnrt_pass__spans_times(qnnrt_pass__spans_in(node, 0, NULL),
+                                   qnnrt_pass__spans_in(node, 1, "other"));
+}
+
+static qnnrt_pass__span qnnrt_pass__spans_square(const qnnrt_ir_node *node, uint32_t mode)
+{
+    const double size = qnnrt_pass__spans_size(qnnrt_pass__spans_in(node, 0, NULL));
+    (void)mode;
+    return qnnrt_pass__spans_make(0, size * size);
+}
+
+/* A quotient is nearer to 0 than the number that is divided, or by less than 1 below it. */
+static qnnrt_pass__span qnnrt_pass__spans_quotient(const qnnrt_ir_node *node, uint32_t mode)
+{
+    const qnnrt_pass__span a = qnnrt_pass__spans_in(node, 0, NULL);
+    const qnnrt_pass__span b = qnnrt_pass__spans_in(node, 1, "other");
+    const double size = qnnrt_pass__spans_size(a);
+    (void)mode;
+    if (b.low < 1) return qnnrt_pass__spans_make(-size, size);
+    return qnnrt_pass__spans_make(floor(a.low / (a.low < 0 ? b.low : b.high)),
+                                  floor(a.high / (a.high < 0 ? b.high : b.low)));
+}
+
+static qnnrt_pass__span qnnrt_pass__spans_rest(const qnnrt_ir_node *node, uint32_t mode)
+{
+    const qnnrt_pass__span b = qnnrt_pass__spans_in(node, 1, "other");
+    (void)mode;
+    return qnnrt_pass__spans_make(b.low < 0 ? b.low + 1 : 0, b.high > 0 ? b.high - 1 : 0);
+}
+
+static qnnrt_pass__span qnnrt_pass__spans_power(const qnnrt_ir_node *node, uint32_t mode)
+{
+    const int scalar = strcmp(node->op, "pow.Scalar") == 0;
+    const qnnrt_pass__span a = qnnrt_pass__spans_in(node, scalar ? 9 : 0, "self");
+    const qnnrt_pass__span e = qnnrt_pass__spans_in(node, scalar ? 0 : 1, "exponent");
+    const double most = pow(qnnrt_pass__spans_size(a), e.high > 0 ? e.high : 1);
+    (void)mode;
+    return qnnrt_pass__spans_make(a.low < 0 ? -most : 0, most);
+}
+
+static qnnrt_pass__span qnnrt_pass__spans_opposite(const qnnrt_ir_node *node, uint32_t below)
+{
+    const qnnrt_pass__span a = qnnrt_pass__spans_scale(qnnrt_pass__spans_in(node, 0, NULL), -1);
+    return qnnrt_pass__spans_make(a.low - (double)below, a.high - (double)below);
+}
+
+static qnnrt_pass__span qnnrt_pass__spans_distance(const qnnrt_ir_node *node, uint32_t mode)
+{
+    const qnnrt_pass__span a = qnnrt_pass__spans_in(node, 0, NULL);
+    (void)mode;
+    return qnnrt_pass__spans_make(a.low > 0 ? a.low : a.high < 0 ? -a.high : 0,
+                                  qnnrt_pass__spans_size(a));
+}
+
+/* The largest (mode 1) or the smallest of two. */
+static qnnrt_pass__span qnnrt_pass__spans_extreme(const qnnrt_ir_node *node, uint32_t mode)
+{
+    const qnnrt_pass__span a = qnnrt_pass__spans_in(node, 0, NULL);
+    const qnnrt_pass__span b = qnnrt_pass__spans_in(node, 1, "other");
+    if (mode == 1)
+        return qnnrt_pass__spans_make(a.low > b.low ? a.low : b.low,
+                                      a.high > b.high ? a.high : b.high);
+    return qnnrt_pass__spans_make(a.low < b.low ? a.low : b.low,
+                                  a.high < b.high ? a.high : b.high);
+}
+
+/* mode 0: between arguments; 1: up to 6; 2: signs; 3: not below 0 */
+static qnnrt_pass__span qnnrt_pass__spans_clamp(const qnnrt_ir_node *node, uint32_t mode)
+{
+    const char *const low = strcmp(node->op, "hardtanh.default") == 0 ? "min_val" : "min";
+    const char *const high = low[3] != '\0' ? "max_val" : "max";
+    const qnnrt_pass__span a = qnnrt_pass__spans_in(node, 0, NULL);
+    if (mode > 0)
+        return qnnrt_pass__spans_cut(a, mode == 2 ? -1 : 0,
+                                     mode == 1 ? 6 : mode == 2 ? 1 : HUGE_VAL);
+    return qnnrt_pass__spans_cut(qnnrt_pass__spans_cut(
+        a, floor(qnnrt_ir_float(node, low, -HUGE_VAL)), HUGE_VAL),
+        -HUGE_VAL, ceil(qnnrt_ir_float(node, high, HUGE_VAL)));
+}
+
+/* Return how many elements of the input one of the output comes from. */
+static double qnnrt_pass__spans_many(const qnnrt_ir_node *node)
+{
+    const qnnrt_ir_value *x = qnnrt_ir_input(node, 0), *y = node->outputs[0];
+    const int64_t dim = qnnrt_ir_int(node, "dim", 0);
+    if (x == NULL || x->count == 0 || y->count == 0) return 1;
+    if (x->count != y->count || x->rank == 0) return (double)x->count / (double)y->count;
+    return (double)x->dims[dim < 0 ? (uint32_t)(dim + x->rank) % x->rank : (uint32_t)dim % x->rank];
+}
+
+/* Sums of elements; mode 1: each sum up to one. */
+static qnnrt_pass__span qnnrt_pass__spans_total(const qnnrt_ir_node *node, uint32_t mode)
+{
+    const qnnrt_ir_value *x = qnnrt_ir_input(node, 0);
+    const qnnrt_pass__span a = qnnrt_pass__spans_of(x);
+    const int same = x != NULL && x->count == node->outputs[0]->count && mode == 0;
+    const double many = same ? 1 : qnnrt_pass__spans_many(node);
+    const qnnrt_pass__span sum = qnnrt_pass__spans_scale(a, many);
+    return mode == 0 ? sum : qnnrt_pass__spans_hull(a, sum);
+}
+
+static qnnrt_pass__span qnnrt_pass__spans_factors(const qnnrt_ir_node *node, uint32_t mode)
+{
+    const qnnrt_pass__span a = qnnrt_pass__spans_in(node, 0, NULL);
+    const double size = qnnrt_pass__spans_size(a);
+    const double most = size > 1 ? pow(size, qnnrt_pass__spans_many(node)) : 1;
+    (void)mode;
+    return qnnrt_pass__spans_make(a.low < 0 ? -most : 0, most);
+}
+
+/* Places along a dimension of input 0, or in all of it. */
+static qnnrt_pass__span qnnrt_pass__spans_place(const qnnrt_ir_node *node, uint32_t mode)
+{
+    const qnnrt_ir_value *x = qnnrt_ir_input(node, 0);
+    (void)mode;
+    return qnnrt_pass__spans_make(0, x != NULL && x->count > 0 ? (double)x->count - 1 : 0);
+}
+
+/* Products of matrices, with what is added to them. */
+static qnnrt_pass__span qnnrt_pass__spans_matrix(const qnnrt_ir_node *node, uint32_t first)
+{
+    const qnnrt_ir_value *x = qnnrt_ir_input(node, first);
+    const double n = x != NULL && x->rank > 0 ? (double)x->dims[x->rank - 1] : 1;
+    const double size = qnnrt_pass__spans_size(qnnrt_pass__spans_of(x)) *
+                        qnnrt_pass__spans_size(qnnrt_pass__spans_in(node, first + 1, NULL)) * n;
+    const qnnrt_pass__span more = qnnrt_pass__spans_in(node, 0, NULL);
+    const double add = first > 0 ? qnnrt_pass__spans_size(more) : 0;
+    return qnnrt_pass__spans_make(-size - add, size + add);
+}
+
+/* Operators on bits do not leave the least power of two around both. */
+static qnnrt_pass__span qnnrt_pass__spans_bits(const qnnrt_ir_node *node, uint32_t mode)
+{
+    const qnnrt_pass__span a = qnnrt_pass__spans_in(node, 0, NULL);
+    const qnnrt_pass__span b = qnnrt_pass__spans_in(node, 1, "other");
+    const double size = qnnrt_pass__spans_size(qnnrt_pass__spans_hull(a, b));
+    double power = 1;
+    (void)mode;
+    while (power <= size) power *= 2;
+    return qnnrt_pass__spans_make(a.low < 0 || b.low < 0 ? -power : 0, power - 1);
+}
+
+static qnnrt_pass__span qnnrt_pass__spans_steps(const qnnrt_ir_node *node, uint32_t mode)
+{
+    const double start = qnnrt_ir_float(node, "start", 0), end = qnnrt_ir_float(node, "end", 0);
+    (void)mode;
+    return qnnrt_pass__spans_make(start < end ? start : end, start < end ? end : start);
+}
+
+static qnnrt_pass__span qnnrt_pass__spans_ones(const qnnrt_ir_node *node, uint32_t mode)
+{
+    (void)node;
+    return qnnrt_pass__spans_make(0, (double)mode);
+}
+
+static qnnrt_pass__span qnnrt_pass__spans_difference(const qnnrt_ir_node *node, uint32_t mode)
+{
+    const qnnrt_pass__span a = qnnrt_pass__spans_in(node, 0, NULL);
+    (void)mode;
+    return qnnrt_pass__spans_make(a.low - a.high, a.high - a.low);
+}
+
+/* How the integers of an output follow from those of inputs. op: a name, or the part before ".". */
+typedef struct qnnrt_pass__spans_rule {
+    const char *op;
+    qnnrt_pass__span (*run)(const qnnrt_ir_node *node, uint32_t mode);
+    uint32_t mode;
+} qnnrt_pass__spans_rule;
+
+static const qnnrt_pass__spans_rule qnnrt_pass__spans_rules[] = {
+    { "add", qnnrt_pass__spans_sum, 0 }, { "sub", qnnrt_pass__spans_sum, 1 },
+    { "rsub", qnnrt_pass__spans_sum, 2 }, { "mul", qnnrt_pass__spans_product, 0 },
+    { "square", qnnrt_pass__spans_square, 0 }, { "div", qnnrt_pass__spans_quotient, 0 },
+    { "floor_divide", qnnrt_pass__spans_quotient, 0 }, { "remainder", qnnrt_pass__spans_rest, 0 },
+    { "pow", qnnrt_pass__spans_power, 0 }, { "neg", qnnrt_pass__spans_opposite, 0 },
+    { "bitwise_not", qnnrt_pass__spans_opposite, 1 }, { "abs", qnnrt_pass__spans_distance, 0 },
+    { "maximum", qnnrt_pass__spans_extreme, 1 }, { "max.other", qnnrt_pass__spans_extreme, 1 },
+    { "minimum", qnnrt_pass__spans_extreme, 0 }, { "min.other", qnnrt_pass__spans_extreme, 0 },
+    { "clamp", qnnrt_pass__spans_clamp, 0 }, { "clamp_min", qnnrt_pass__spans_clamp, 0 },
+    { "clamp_max", qnnrt_pass__spans_clamp, 0 }, { "hardtanh", qnnrt_pass__spans_clamp, 0 },
+    { "relu6", qnnrt_pass__spans_clamp, 1 }, { "sign", qnnrt_pass__spans_clamp, 2 },
+    { "relu", qnnrt_pass__spans_clamp, 3 }, { "sum", qnnrt_pass__spans_total, 0 },
+    { "cumsum", qnnrt_pass__spans_total, 1 }, { "prod", qnnrt_pass__spans_factors, 0 },
+    { "cumprod", qnnrt_pass__spans_factors, 0 }, { "diff", qnnrt_pass__spans_difference, 0 },
+    { "argmax", qnnrt_pass__spans_place, 0 }, { "argmin", qnnrt_pass__spans_place, 0 },
+    { "argsort", qnnrt_pass__spans_place, 0 }, { "matmul", qnnrt_pass__spans_matrix, 0 },
+    { "mm", qnnrt_pass__spans_matrix, 0 }, { "bmm", qnnrt_pass__spans_matrix, 0 },
+    { "mv", qnnrt_pass__spans_matrix, 0 }, { "addmm", qnnrt_pass__spans_matrix, 1 },
+    { "baddbmm", qnnrt_pass__spans_matrix, 1 }, { "__and__", qnnrt_pass__spans_bits, 0 },
+    { "__or__", qnnrt_pass__spans_bits, 0 }, { "__xor__", qnnrt_pass__spans_bits, 0 },
+    { "bitwise_and", qnnrt_pass__spans_bits, 0 }, { "bitwise_or", qnnrt_pass__spans_bits, 0 },
+    { "bitwise_xor", qnnrt_pass__spans_bits, 0 }, { "arange", qnnrt_pass__spans_steps, 0 },
+    { "ones", qnnrt_pass__spans_ones, 1 }, { "ones_like", qnnrt_pass__spans_ones, 1 },
+    { "new_ones", qnnrt_pass__spans_ones, 1 }, { "zeros", qnnrt_pass__spans_ones, 0 },
+    { "zeros_like", qnnrt_pass__spans_ones, 0 }, { "new_zeros", qnnrt_pass__spans_ones, 0 },
+    { "full", qnnrt_pass__spans_moved, 0 }, { "full_like", qnnrt_pass__spans_moved, 0 },
+    { "new_full", qnnrt_pass__spans_moved, 0 }, { "fill", qnnrt_pass__spans_moved, 0 },
+    { "scalar_tensor", qnnrt_pass__spans_moved, 0 },
+    { "tril", qnnrt_pass__spans_padded, 1 }, { "triu", qnnrt_pass__spans_padded, 1 },
+    { "pad", qnnrt_pass__spans_padded, 1 }, { "constant_pad_nd", qnnrt_pass__spans_padded, 1 },
+    { "where", qnnrt_pass__spans_moved, 6 }, { "masked_fill", qnnrt_pass__spans_moved, 5 },
+    { "masked_scatter", qnnrt_pass__spans_moved, 5 }, { "scatter", qnnrt_pass__spans_moved, 5 },
+    { "index_copy", qnnrt_pass__spans_moved, 5 }, { "slice_scatter", qnnrt_pass__spans_moved, 3 },
+    { "cat", qnnrt_pass__spans_moved, 0xFFFFFFFF },
+    { "stack", qnnrt_pass__spans_moved, 0xFFFFFFFF },
+    { "index_put", qnnrt_pass__spans_moved, 0xFFFFFFFF }, { "copy", qnnrt_pass__spans_moved, 2 },
+    /* Elements of the first input, in other places. */
+    { "alias", qnnrt_pass__spans_moved, 1 }, { "detach", qnnrt_pass__spans_moved, 1 },
+    { "clone", qnnrt_pass__spans_moved, 1 }, { "contiguous", qnnrt_pass__spans_moved, 1 },
+    { "lift_fresh_copy", qnnrt_pass__spans_moved, 1 }, { "lift_fresh", qnnrt_pass__spans_moved, 1 },
+    { "to", qnnrt_pass__spans_moved, 1 }, { "_to_copy", qnnrt_pass__spans_moved, 1 },
+    { "type_as", qnnrt_pass__spans_moved, 1 }, { "view", qnnrt_pass__spans_moved, 1 },
+    { "reshape", qnnrt_pass__spans_moved, 1 }, { "view_as", qnnrt_pass__spans_moved, 1 },
+    { "reshape_as", qnnrt_pass__spans_moved, 1 }, { "expand", qnnrt_pass__spans_moved, 1 },
+    { "expand_as", qnnrt_pass__spans_moved, 1 }, { "flatten", qnnrt_pass__spans_moved, 1 },
+    { "unflatten", qnnrt_pass__spans_moved, 1 }, { "unsqueeze", qnnrt_pass__spans_moved, 1 },
+    { "squeeze", qnnrt_pass__spans_moved, 1 }, { "permute", qnnrt_pass__spans_moved, 1 },
+    { "transpose", qnnrt_pass__spans_moved, 1 }, { "t", qnnrt_pass__spans_moved, 1 },
+    { "numpy_T", qnnrt_pass__spans_moved, 1 }, { "movedim", qnnrt_pass__spans_moved, 1 },
+    { "slice", qnnrt_pass__spans_moved, 1 }, { "narrow", qnnrt_pass__spans_moved, 1 },
+    { "select", qnnrt_pass__spans_moved, 1 }, { "split", qnnrt_pass__spans_moved, 1 },
+    { "split_with_sizes", qnnrt_pass__spans_moved, 1 }, { "chunk", qnnrt_pass__spans_moved, 1 },
+    { "unbind", qnnrt_pass__spans_moved, 1 }, { "repeat", qnnrt_pass__spans_moved, 1 },
+    { "repeat_interleave", qnnrt_pass__spans_moved, 1 }, { "roll", qnnrt_pass__spans_moved, 1 },
+    { "flip", qnnrt_pass__spans_moved, 1 }, { "index", qnnrt_pass__spans_moved, 1 },
+    { "index_select", qnnrt_pass__spans_moved, 1 }, { "gather", qnnrt_pass__spans_moved, 1 },
+    { "embedding", qnnrt_pass__spans_moved, 1 }, { "getitem", qnnrt_pass__spans_moved, 1 },
+    { "dropout", qnnrt_pass__spans_moved, 1 }, { "feature_dropout", qnnrt_pass__spans_moved, 1 },
+    { "floor", qnnrt_pass__spans_moved, 1 }, { "ceil", qnnrt_pass__spans_moved, 1 },
+    { "round", qnnrt_pass__spans_moved, 1 }, { "trunc", qnnrt_pass__spans_moved, 1 },
+    { "amax", qnnrt_pass__spans_moved, 1 }, { "amin", qnnrt_pass__spans_moved, 1 },
+    { "max", qnnrt_pass__spans_moved, 1 }, { "min", qnnrt_pass__spans_moved, 1 },
+    { "topk", qnnrt_pass__spans_moved, 1 }, { "sort", qnnrt_pass__spans_moved, 1 },
+    { "max_pool1d", qnnrt_pass__spans_moved, 1 }, { "max_pool2d", qnnrt_pass__spans_moved, 1 },
+    { "upsample_nearest2d", qnnrt_pass__spans_moved, 1 },
+    { "pixel_shuffle", qnnrt_pass__spans_moved, 1 },
+};
+
+static int qnnrt_pass__spans_named(const char *op, const char *rule)
+{
+    const size_t length = strlen(rule);
+    return strncmp(op, rule, length) == 0 && (op[length] == '\0' || op[length] == '.');
+}
+
+/* Set what the integers of a value are. */
+static void qnnrt_pass__spans_set(qnnrt_ir_value *value, qnnrt_pass__span span, int ranged)
+{
+    value->ranged = ranged;
+    value->low = span.low <= -9.2e18 ? INT64_MIN : (int64_t)span.low;
+    value->high = span.high >= 9.2e18 ? INT64_MAX : (int64_t)span.high;
+}
+
+static void qnnrt_pass__spans_node(qnnrt_ir_node *node)
+{
+    const size_t count = sizeof(qnnrt_pass__spans_rules) / sizeof(qnnrt_pass__spans_rules[0]);
+    const qnnrt_pass__spans_rule *rule = qnnrt_pass__spans_rules;
+    size_t i;
+    while (rule < qnnrt_pass__spans_rules + count && !qnnrt_pass__spans_named(node->op, rule->op))
+        ++rule;
+    for (i = 0; i < node->output_count; ++i) {
+        qnnrt_ir_value *out = node->outputs[i];
+        qnnrt_pass__span span;
+        if (qnnrt_ir_dtype_kind(out->dtype) != 1) continue;
+        out->ranged = 0;
+        span = qnnrt_pass__spans_of(out);
+        if (rule < qnnrt_pass__spans_rules + count) {
+            /* The second result of topk, sort and max.dim is an index. */
+            const int place = i > 0 && (qnnrt_pass__spans_named(node->op, "topk") ||
+                qnnrt_pass__spans_named(node->op, "sort") || node->op[0] == 'm');
+            span = place ? qnnrt_pass__spans_place(node, 0) : rule->run(node, rule->mode);
+        }
+        qnnrt_pass__spans_set(out, span, 2);
+    }
+}
+
+/* Get the range of a constant, or of an input without one. */
+static void qnnrt_pass__spans_begin(qnnrt_ir_value *value)
+{
+    const size_t bytes = qnnrt_ir_dtype_bytes(value->dtype);
+    const unsigned char *data = (const unsigned char *)value->data;
+    qnnrt_pass__span span;
+    uint64_t i;
+    if (value->origin == QNNRT_IR_NODE || value->ranged == 1 || value->ranged == 2 ||
+        qnnrt_ir_dtype_kind(value->dtype) != 1) return;
+    value->ranged = 0;
+    span = qnnrt_pass__spans_of(value);
+    for (i = 0; data != NULL && i < value->count; ++i) {
+        const double at = (double)qnnrt_ir_element_int(data + i * bytes, value->dtype);
+        span = i == 0 ? qnnrt_pass__spans_make(at, at)
+                      : qnnrt_pass__spans_hull(span, qnnrt_pass__spans_make(at, at));
+    }
+    qnnrt_pass__spans_set(value, span, data != NULL ? 2 : 3);
+}
+
+/* Let the input that an index comes from have the range of a table. */
+static void qnnrt_pass__spans_index(const qnnrt_ir_node *node)
+{
+    static const char *const same[] = { "alias", "detach", "clone", "contiguous", "to", "_to_copy",
+        "view", "reshape", "expand", "flatten", "unflatten", "unsqueeze", "squeeze", "permute",
+        "transpose", "t", "repeat" };
+    const int rows = qnnrt_pass__spans_named(node->op, "embedding");
+    const qnnrt_ir_value *table = qnnrt_ir_input(node, 0);
+    qnnrt_ir_value *index = qnnrt_ir_input(node, 1);
+    const qnnrt_ir_node *from;
+    int64_t axis, size;
+    size_t i = 0;
+    if (!rows && !qnnrt_pass__spans_named(node->op, "index_select") &&
+        !qnnrt_pass__spans_named(node->op, "gather")) return;
+    if (table == NULL || index == NULL || table->rank == 0) return;
+    axis = rows ? 0 : qnnrt_ir_int(node, "dim", 0);
+    size = table->dims[axis < 0 ? axis + (int64_t)table->rank : axis];
+    while (i < sizeof(same) / sizeof(same[0]) && (from = qnnrt_ir_producer(index)) != NULL &&
+           qnnrt_ir_input(from, 0) != NULL) {
+        for (i = 0; i < sizeof(same) / sizeof(same[0]) &&
+             !qnnrt_pass__spans_named(from->op, same[i]); ++i) {}
+        if (i < sizeof(same) / sizeof(same[0])) index = from->inputs[0];
+    }
+    if (index->origin == QNNRT_IR_INPUT && index->ranged != 1 && size > 0 &&
+        qnnrt_ir_dtype_kind(index->dtype) == 1)
+        qnnrt_pass__spans_set(index, qnnrt_pass__spans_make(0, (double)size - 1), 2);
+}
+
+QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_ranges(qnnrt_ir *ir, qnnrt_error *err)
+{
+    size_t i;
+    if (ir == NULL) return qnnrt_error_set(err, QNNRT_E_ARG, "ir is NULL");
+    for (i = 0; i < ir->node_count; ++i) qnnrt_pass__spans_index(ir->nodes[i]);
+    for (i = 0; i < ir->value_count; ++i) qnnrt_pass__spans_begin(ir->values[i]);
+    for (i = 0; i < ir->node_count; ++i) qnnrt_pass__spans_node(ir->nodes[i]);
+    return qnnrt_error_clear(err);
 }
 
 #ifdef __cplusplus

@@ -6642,6 +6642,76 @@ static void qnnrt_lower__watch(qnnrt_lower__job *job)
         }
 }
 
+/* Operators whose integers libraries compute in floats, up to what these hold exactly. */
+static const struct {
+    const char *op;                  /* a name, or the part before "." */
+    unsigned    libraries;           /* bits of targets */
+    int         compute;             /* 1: in the type of floats; 0: in float32 */
+} qnnrt_lower__in_floats[] = {
+    { "sum", 1u << QNNRT_LOWER_HTP, 0 }, { "cumsum", 1u << QNNRT_LOWER_HTP, 0 },
+    { "prod", 1u << QNNRT_LOWER_HTP, 0 }, { "cumprod", 1u << QNNRT_LOWER_HTP, 0 },
+    { "argmax", 1u << QNNRT_LOWER_HTP, 0 }, { "argmin", 1u << QNNRT_LOWER_HTP, 0 },
+    { "amax", 1u << QNNRT_LOWER_HTP, 0 }, { "amin", 1u << QNNRT_LOWER_HTP, 0 },
+    { "max.default", 1u << QNNRT_LOWER_HTP, 0 }, { "min.default", 1u << QNNRT_LOWER_HTP, 0 },
+    { "max.dim", 1u << QNNRT_LOWER_HTP, 0 }, { "min.dim", 1u << QNNRT_LOWER_HTP, 0 },
+    { "remainder", 1u << QNNRT_LOWER_CPU, 0 }, { "floor_divide", 1u << QNNRT_LOWER_CPU, 0 },
+    { "div.Tensor_mode", 1u << QNNRT_LOWER_CPU, 0 },
+    { "pow", 7, 1 }, { "matmul", 7, 1 }, { "mm", 7, 1 }, { "bmm", 7, 1 }, { "mv", 7, 1 },
+    { "addmm", 7, 1 }, { "baddbmm", 7, 1 },
+};
+
+/* Return the largest integer up to which a library computes a node as PyTorch does. */
+static int64_t qnnrt_lower__exact(const qnnrt_lower__job *job, const qnnrt_ir_node *node)
+{
+    const double e = qnnrt_ir_float(node, "exponent", 0);
+    size_t i, length;
+    if (strcmp(node->op, "pow.Tensor_Scalar") == 0 && (e == 1 || e == 2 || e == 3))
+        return INT64_MAX;                        /* products of integers */
+    for (i = 0; i < sizeof(qnnrt_lower__in_floats) / sizeof(qnnrt_lower__in_floats[0]); ++i) {
+        length = strlen(qnnrt_lower__in_floats[i].op);
+        if (strncmp(node->op, qnnrt_lower__in_floats[i].op, length) != 0 ||
+            (node->op[length] != '\0' && node->op[length] != '.') ||
+            (qnnrt_lower__in_floats[i].libraries >> job->lower->desc.target & 1) == 0) continue;
+        return qnnrt_lower__in_floats[i].compute && job->lower->compute == QNNRT_DTYPE_F16
+                   ? 2048 : 16777216;
+    }
+    return INT64_MAX;
+}
+
+/* Refuse a node if a value that it reads or makes can be an integer that a library, which computes
+   in int32, does not hold: see qnnrt_ir_pass_ranges(). Return 0 then. */
+static int qnnrt_lower__holds(qnnrt_lower__job *job, const qnnrt_ir_node *node)
+{
+    const int htp = job->lower->desc.target == QNNRT_LOWER_HTP;
+    const int64_t exact = qnnrt_lower__exact(job, node);
+    size_t i;
+    for (i = 0; i < node->input_count + node->output_count; ++i) {
+        const int out = i >= node->input_count;
+        const qnnrt_ir_value *value = out ? node->outputs[i - node->input_count] : node->inputs[i];
+        int64_t low = INT32_MIN, high = INT32_MAX;
+        const char *what = "int32";
+        if (value == NULL || !value->ranged || qnnrt_ir_dtype_kind(value->dtype) != 1 ||
+            (out && value->users == 0 && !value->is_output)) continue;
+        if (value->dtype != QNNRT_DTYPE_I64) {
+            if (!out && exact == INT64_MAX) continue;
+            what = qnnrt_ir_dtype_name(value->dtype);
+            if (value->dtype == QNNRT_DTYPE_I32 && !htp) { low = INT64_MIN; high = INT64_MAX; }
+            if (value->dtype == QNNRT_DTYPE_I16) { low = INT16_MIN; high = INT16_MAX; }
+            if (value->dtype == QNNRT_DTYPE_I8) { low = INT8_MIN; high = INT8_MAX; }
+            if (value->dtype == QNNRT_DTYPE_U8) { low = 0; high = UINT8_MAX; }
+        }
+        if (exact < high) { low = low < -exact ? -exact : low; high = exact; what = "a float"; }
+        if (value->low >= low && value->high <= high) continue;
+        qnnrt_lower__refuse(job->graph, "State the ranges of integer inputs in qnnrt.export(), or "
+                            "add host to --backends: it computes in 64 bits.",
+                            "\"%.200s\" can be from %lld to %lld, and %s, in which the library "
+                            "computes, holds %lld to %lld", value->name, (long long)value->low,
+                            (long long)value->high, what, (long long)low, (long long)high);
+        return 0;
+    }
+    return 1;
+}
+
 /* Lower one node. After a finding its outputs get tensors that nothing computes, so that later
    nodes can be checked. */
 static void qnnrt_lower__node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
@@ -6671,7 +6741,8 @@ static void qnnrt_lower__node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
     else if (rule < 0)
         qnnrt_lower__refuse(job->graph, "Compute it on the host, or change the model.",
                             "there is no rule to lower this operator");
-    else if (qnnrt_lower__full(job, qnnrt_lower__functions[rule]))
+    else if (qnnrt_lower__holds(job, node) &&
+             qnnrt_lower__full(job, qnnrt_lower__functions[rule]))
         qnnrt_lower__functions[rule](job);
     qnnrt_arena_free(&job->lower->scratch);
     for (i = 0; i < node->output_count; ++i) {
@@ -8941,6 +9012,7 @@ static const qnnrt_lower__pass qnnrt_lower__passes[] = {
     { "linear", qnnrt_ir_pass_linear, NULL, 7, 0 },
     { "matmul_transpose", qnnrt_ir_pass_matmul_transpose, NULL, 7, 0 },
     { "dead", qnnrt_ir_pass_dead, NULL, 7, 0 },
+    { "ranges", qnnrt_ir_pass_ranges, NULL, 7, 0 },
 };
 
 /* Check the weights that a pass has folded: those which had readers before. */

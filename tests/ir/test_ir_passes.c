@@ -1283,6 +1283,54 @@ TEST(ir_passes_survive_every_failing_allocation)
     }
 }
 
+/* ---- ranges ---- */
+
+/* The range of the output of one operator on int64 inputs x [4] (0 to 3000000), y [4] (not stated) and w [2,4]
+   (0 or 1). */
+static int ranges_are(const char *op, const char *in, const char *shape, const char *attrs, double low, double high)
+{
+    char text[2000];
+    qnnrt_ir *ir;
+    int good;
+    snprintf(text, sizeof text, "{'graph_inputs': [" V("x", "int64", "4") ", " V("y", "int64", "4") ", " V("w", "int64", "2, 4") "], "
+             "'graph_outputs': [{'name': 'z', 'shape': [%s], 'dtype': 'int64'}], 'weights': [], 'format': 'qnnrt.graph', "
+             "'version': 1, 'ranges': {'x': [0, 3000000], 'w': [0, 1]}, 'nodes': [{'name': 'z', 'op_type': 'aten.%s', "
+             "'inputs': [%s], 'outputs': [{'name': 'z', 'shape': [%s], 'dtype': 'int64'}], 'attrs': {%s}}]}",
+             shape, op, in, shape, attrs);
+    if ((ir = ir_graph(text, NULL, &err)) == NULL || qnnrt_ir_pass_ranges(ir, &err) != QNNRT_OK) return 0;
+    good = ir->inputs[0]->ranged == 1 && ir->inputs[1]->ranged == 3 && ir->outputs[0]->ranged == 2 &&
+           ir->inputs[1]->low == -1073741823 && (double)ir->outputs[0]->low >= low && (double)ir->outputs[0]->low <= low &&
+           (double)ir->outputs[0]->high >= high && (double)ir->outputs[0]->high <= high;
+    if (!good) printf("    %s: %.0f to %.0f\n", op, (double)ir->outputs[0]->low, (double)ir->outputs[0]->high);
+    qnnrt_ir_free(ir);
+    return good;
+}
+
+TEST(ir_ranges_follow_from_inputs)
+{
+    static const char x[] = V("x", "int64", "4"), xy[] = V("x", "int64", "4") ", " V("y", "int64", "4"), w[] = V("w", "int64", "2, 4");
+    CHECK(ranges_are("mul.Tensor", x, "4", "'other': 1000", 0, 3e9));
+    CHECK(ranges_are("mul.Tensor", x, "4", "'other': -1000", -3e9, 0));
+    CHECK(ranges_are("add.Tensor", x, "4", "'other': 1", 1, 3000001));
+    CHECK(ranges_are("add.Tensor", xy, "4", "", -1073741823, 1076741823));
+    CHECK(ranges_are("sub.Tensor", xy, "4", "'alpha': 2", -2147483646, 2150483646));
+    CHECK(ranges_are("rsub.Scalar", x, "4", "'other': 1", -2999999, 1));
+    CHECK(ranges_are("floor_divide.default", x, "4", "'other': 1000", 0, 3000));
+    CHECK(ranges_are("remainder.Scalar", x, "4", "'other': 7", 0, 6));
+    CHECK(ranges_are("pow.Tensor_Scalar", x, "4", "'exponent': 2", 0, 9e12));
+    CHECK(ranges_are("neg.default", x, "4", "", -3000000, 0));
+    CHECK(ranges_are("abs.default", V("y", "int64", "4"), "4", "", 0, 1073741823));
+    CHECK(ranges_are("clamp.default", V("y", "int64", "4"), "4", "'min': -5, 'max': 9", -5, 9));
+    CHECK(ranges_are("maximum.default", xy, "4", "", 0, 1073741823));
+    CHECK(ranges_are("minimum.default", xy, "4", "", -1073741823, 3000000));
+    CHECK(ranges_are("sum.dim_IntList", w, "2", "'dim': [1]", 0, 4));
+    CHECK(ranges_are("sum.dim_IntList", x, "", "'dim': [0]", 0, 12e6));
+    CHECK(ranges_are("cumsum.default", w, "2, 4", "'dim': 1", 0, 4));
+    CHECK(ranges_are("argmax.default", w, "2", "'dim': 1", 0, 7));
+    CHECK(ranges_are("cat.default", xy, "8", "'dim': 0", -1073741823, 1073741823));
+    CHECK(ranges_are("view.default", x, "2, 2", "'size': [2, 2]", 0, 3000000));
+}
+
 TEST_MAIN("ir_passes")
 {
     RUN(ir_inplace_renames);
@@ -1327,5 +1375,6 @@ TEST_MAIN("ir_passes")
     RUN(ir_tied_weights_stay_two_values_of_one_key);
     RUN(ir_passes_keep_the_data_files_sound);
     RUN(ir_passes_find_what_a_genuine_file_has);
+    RUN(ir_ranges_follow_from_inputs);
     RUN(ir_passes_survive_every_failing_allocation);
 }

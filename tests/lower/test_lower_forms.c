@@ -354,9 +354,46 @@ TEST(lower_forms_repeat_one_operand_of_a_product)
     CHECK_EQ(qnnrt_backend_close(backend), QNNRT_OK);
 }
 
+/* Libraries compute integers in int32: what can leave it is refused, with what it can be. */
+TEST(lower_forms_refuse_what_int32_does_not_hold)
+{
+    static const struct { const char *op, *attrs, *range, *out; int target; const char *why; } rows[] = {
+        { "mul.Tensor", "\"other\":1000", "", "[4]", QNNRT_LOWER_REF, "\"z\" can be from -1073741823000 to 1073741823000" },
+        { "mul.Tensor", "\"other\":1000", "[0,3000000]", "[4]", QNNRT_LOWER_REF, "\"z\" can be from 0 to 3000000000" },
+        { "mul.Tensor", "\"other\":1000", "[0,3000]", "[4]", QNNRT_LOWER_REF, NULL },
+        { "add.Tensor", "\"other\":1", "", "[4]", QNNRT_LOWER_REF, NULL },
+        { "neg.default", "", "[0,5000000000]", "[4]", QNNRT_LOWER_REF, "\"x\" can be from 0 to 5000000000" },
+        { "sum.dim_IntList", "\"dim\":[0]", "[0,100000000]", "[]", QNNRT_LOWER_REF, NULL },
+        { "sum.dim_IntList", "\"dim\":[0]", "[0,100000000]", "[]", QNNRT_LOWER_HTP, "holds -16777216 to 16777216" },
+    };
+    size_t i;
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
+        char text[1500];
+        qnnrt_lower_desc desc;
+        qnnrt_lower *lower = NULL;
+        qnnrt_ir *ir = NULL;
+        snprintf(text, sizeof text, "{\"graph_inputs\":[" IN("x", "int64", "[4]") "],\"graph_outputs\":[{\"name\":\"z\",\"dtype\":"
+                 "\"int64\",\"shape\":%s}],\"weights\":[],\"ranges\":{%s%s},\"nodes\":[{\"name\":\"z\",\"op_type\":\"aten.%s\","
+                 "\"inputs\":[" IN("x", "int64", "[4]") "],\"outputs\":[{\"name\":\"z\",\"dtype\":\"int64\",\"shape\":%s}],"
+                 "\"attrs\":{%s}}]}", rows[i].out, *rows[i].range != '\0' ? "\"x\":" : "", rows[i].range, rows[i].op, rows[i].out,
+                 rows[i].attrs);
+        memset(&desc, 0, sizeof(desc));
+        desc.target = (qnnrt_lower_target)rows[i].target;
+        CHECK_EQ(qnnrt_ir_read(text, strlen(text), NULL, &ir, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_passes(lower, ir, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_graph(lower, ir, "g", &err), rows[i].why != NULL ? QNNRT_E_UNSUPPORTED : QNNRT_OK);
+        if (rows[i].why != NULL) CHECK_STR(err.text, rows[i].why);
+        qnnrt_lower_free(lower);
+        qnnrt_ir_free(ir);
+    }
+}
+
 TEST_MAIN("lower_forms")
 {
     RUN(lower_forms_of_operators_are_right);
     RUN(lower_forms_outputs_of_every_origin);
     RUN(lower_forms_repeat_one_operand_of_a_product);
+    RUN(lower_forms_refuse_what_int32_does_not_hold);
 }
