@@ -315,6 +315,10 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_infer(const qnnrt_ir_node *node, size_t outpu
                                          qnnrt_dtype *dtype, uint32_t *rank, int64_t *dims,
                                          qnnrt_error *err);
 
+/* Return how many bytes of node->source are its file and line, "model.py:12"; 0: it has no such
+   form. */
+QNNRT_IR_API size_t qnnrt_ir_source_place(const qnnrt_ir_node *node);
+
 /* Return input i of a node, or NULL if it is absent. */
 QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_input(const qnnrt_ir_node *node, size_t i);
 
@@ -3091,10 +3095,14 @@ static int qnnrt_ir__ops_infer(const qnnrt_ir_node *node, size_t index, qnnrt_ir
     s->outputs = 1;
     s->dtype = QNNRT_DTYPE_UNDEFINED;
     if (op == NULL) return qnnrt_ir__shape_fail(s, QNNRT_E_UNSUPPORTED, "the operator is unknown");
-    if (node->input_count < op->least || (op->most != 255 && node->input_count > op->most))
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%u inputs, expected %u to %u",
-                                    (unsigned)node->input_count, (unsigned)op->least,
-                                    (unsigned)op->most);
+    if (node->input_count < op->least || (op->most != 255 && node->input_count > op->most)) {
+        qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "reads %u tensor%s, expected %s%u",
+                             (unsigned)node->input_count, node->input_count == 1 ? "" : "s",
+                             op->most == 255 ? "at least " : "", (unsigned)op->least);
+        if (op->most != 255 && op->most != op->least)
+            qnnrt_text_append(s->why, sizeof s->why, " to %u", (unsigned)op->most);
+        return 0;
+    }
     for (i = 0; i < op->least && i < node->input_count; ++i)
         if (node->inputs[i] == NULL && !(i > 0 && op->most == 255))
             return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "input %u is missing", (unsigned)i);
@@ -3139,6 +3147,7 @@ typedef struct qnnrt_ir__own {
     const char      **custom;                /* [custom_count] operators of the caller */
     size_t            custom_count;
     double            fold_bytes, fold_operations;       /* that are left */
+    int               exported;              /* 1: by qnnrt.export() */
 } qnnrt_ir__own;
 
 QNNRT_IR_API const char *qnnrt_ir_text(qnnrt_ir *ir, const char *text)
@@ -3206,6 +3215,7 @@ static qnnrt_ir *qnnrt_ir__graph_like(const qnnrt_ir *ir, const char *name,
     to = qnnrt_ir__graph_make(name, desc != NULL ? desc : &like);
     if (to == NULL) return NULL;
     to->own->number = own->number;
+    to->own->exported = own->exported;
     if (desc == NULL) {
         to->own->fold_bytes = own->fold_bytes;
         to->own->fold_operations = own->fold_operations;
@@ -3648,6 +3658,20 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_tidy(qnnrt_ir *ir, qnnrt_error *err)
    Needs: >>config >>graph     Knows nothing of: operators, files
    ===================================================================================== */
 
+QNNRT_IR_API size_t qnnrt_ir_source_place(const qnnrt_ir_node *node)
+{
+    enum { MOST = 200 };
+    const char *const text = node->source;
+    size_t i = 0, digits;
+    for (; text[i] != '\0' && text[i] != '\n' && i < MOST; ++i) {
+        for (digits = 0; text[i] == ':' && text[i + 1 + digits] >= '0' &&
+                         text[i + 1 + digits] <= '9' && digits < 9; ++digits) {}
+        if (digits > 0 && (text[i + 1 + digits] == ':' || text[i + 1 + digits] == '\0'))
+            return i + 1 + digits;
+    }
+    return 0;
+}
+
 /* Add a finding. hint: a constant. Return 0 when out of memory. */
 __attribute__((cold, format(printf, 5, 6)))
 static int qnnrt_ir__find(qnnrt_ir *ir, const qnnrt_ir_node *node, qnnrt_result code,
@@ -3656,14 +3680,16 @@ static int qnnrt_ir__find(qnnrt_ir *ir, const qnnrt_ir_node *node, qnnrt_result 
     qnnrt_ir__own *own = ir->own;
     qnnrt_ir_finding *list, *finding;
     char text[1024];
-    size_t used;
+    size_t used, place;
     va_list args;
     if (own->found >= own->most) { ++own->lost; return 1; }
     text[0] = '\0';
-    if (node != NULL && node->line > 0)
+    place = node != NULL ? qnnrt_ir_source_place(node) : 0;
+    if (node != NULL && node->line > 1 && place == 0)        /* a file of one line says nothing */
         qnnrt_text_append(text, sizeof text, "line %lu: ", (unsigned long)node->line);
     if (node != NULL && node->name[0] != '\0')
-        qnnrt_text_append(text, sizeof text, "node \"%.200s\" (%.100s): ", node->name, node->op);
+        qnnrt_text_append(text, sizeof text, "node \"%.200s\" (%.100s)%s%.*s: ", node->name,
+                          node->op, place > 0 ? " at " : "", (int)place, node->source);
     used = strlen(text);
     va_start(args, format);
     vsnprintf(text + used, sizeof text - used, format, args);
@@ -3735,6 +3761,14 @@ static const char *qnnrt_ir__check_inputs(char *out, size_t room, const qnnrt_ir
     return out;
 }
 
+/* Return what to do about an operator that is not known in this form. */
+static const char *qnnrt_ir__check_hint(const qnnrt_ir *ir)
+{
+    return ir->own->exported
+           ? "Write this line of the model with other operators."
+           : "Export the model with qnnrt.export(), which writes such operators in other ones.";
+}
+
 static int qnnrt_ir__check_outputs(qnnrt_ir *ir, const qnnrt_ir_node *node)
 {
     qnnrt_ir__shape s;
@@ -3743,7 +3777,8 @@ static int qnnrt_ir__check_outputs(qnnrt_ir *ir, const qnnrt_ir_node *node)
     do {
         const qnnrt_ir_value *y = k < node->output_count ? node->outputs[k] : NULL;
         if (!qnnrt_ir__ops_infer(node, k, &s))
-            return qnnrt_ir__find(ir, node, s.code, "", "%s; inputs %s", s.why,
+            return qnnrt_ir__find(ir, node, s.code, s.code == QNNRT_E_UNSUPPORTED
+                                  ? qnnrt_ir__check_hint(ir) : "", "%s; inputs %s", s.why,
                                   qnnrt_ir__check_inputs(inputs, sizeof inputs, node));
         if (s.outputs != node->output_count)
             return qnnrt_ir__find(ir, node, QNNRT_E_MISMATCH, "", "%lu outputs, expected %lu",
@@ -3770,8 +3805,10 @@ static int qnnrt_ir__check_args(qnnrt_ir *ir, const qnnrt_ir_node *node)
         const qnnrt_ir_attr *attr = &node->attrs[i];
         if (qnnrt_ir__attr_absent(attr) || qnnrt_ir__ops_ignored(attr->name) ||
             qnnrt_ir__attr_arg(node->info, attr->name, &arg)) continue;
-        if (!qnnrt_ir__find(ir, node, QNNRT_E_UNSUPPORTED, "",
-                            "its argument \"%.100s\" is unknown", attr->name)) return 0;
+        if (!qnnrt_ir__find(ir, node, QNNRT_E_UNSUPPORTED, qnnrt_ir__check_hint(ir),
+                            strcmp(attr->name, "self") == 0 ?
+                            "its first operand is a number, not a tensor (\"%.100s\")" :
+                            "this operator has no argument \"%.100s\"", attr->name)) return 0;
     }
     return 1;
 }
@@ -3825,8 +3862,8 @@ static int qnnrt_ir__check_unknown(qnnrt_ir *ir, const qnnrt_ir_node *node)
                               "computes; blocks of this kind: %lu",
                               strcmp(node->op, blocks[0]) == 0 ? "torch.no_grad()"
                                                                : "torch.autocast()", nodes);
-    return qnnrt_ir__find(ir, node, QNNRT_E_UNSUPPORTED, "", "the operator is unknown; nodes with "
-                          "it: %lu", nodes);
+    return qnnrt_ir__find(ir, node, QNNRT_E_UNSUPPORTED, qnnrt_ir__check_hint(ir), "the operator "
+                          "is unknown; nodes with it: %lu", nodes);
 }
 
 /* Check all nodes. Return 0 when out of memory. */
@@ -4747,7 +4784,9 @@ static int qnnrt_ir__document_more(qnnrt_ir__parse *p)
         return qnnrt_ir__document_each(p, "ranges", qnnrt_ir__document_range);
     if (qnnrt_json_is(&p->json.key, "format")) {
         if (!qnnrt_ir__parse_name(p, &text)) return 0;
-        if (text == NULL || strcmp(text->text, "qnnrt.graph") == 0) return 1;
+        if (text == NULL) return 1;
+        p->ir->own->exported = strcmp(text->text, "qnnrt.graph") == 0;
+        if (p->ir->own->exported) return 1;
         return qnnrt_ir__parse_fail(p, QNNRT_E_FORMAT, at, "not an exported graph: its format is "
                                     "\"%.100s\"", text->text);
     }

@@ -693,7 +693,7 @@ static void qnnrt_lower__refuse(qnnrt_lower__graph *graph, const char *hint, con
     const qnnrt_ir_node *node = graph->node;
     char why[1024];
     qnnrt_error text;
-    size_t i;
+    size_t i, place;
     va_list args;
     qnnrt_lower_finding *finding;
     if (graph->failed) return;
@@ -713,7 +713,8 @@ static void qnnrt_lower__refuse(qnnrt_lower__graph *graph, const char *hint, con
             qnnrt_error_add(&text, "%s%s ", i == 0 ? " of " : ", ", qnnrt_ir_dtype_name(x->dtype));
             qnnrt_lower__add_shape(&text, x->rank, x->dims);
         }
-        qnnrt_error_add(&text, ": ");
+        place = qnnrt_ir_source_place(node);
+        qnnrt_error_add(&text, "%s%.*s: ", place > 0 ? " at " : "", (int)place, node->source);
     }
     va_start(args, format);
     vsnprintf(why, sizeof why, format, args);
@@ -1167,7 +1168,10 @@ static qnnrt_result qnnrt_lower__convert(qnnrt_lower *lower, const qnnrt_lower__
                         "hold", source->weight->name,
                         (unsigned long long)(loss.overflowed + loss.out_of_range), dtype ==
                         QNNRT_DTYPE_F16 ? "float16" : "int32");
-        qnnrt_error_hint(err, QNNRT_OK, "Compile for a backend with float32, or scale the weight.");
+        qnnrt_error_hint(err, QNNRT_OK, dtype == QNNRT_DTYPE_F16
+                         ? "Compile for a backend with float32, or scale the weight."
+                         : "Compute its readers on the host, in 64 bits: --backends npu,host "
+                           "--pin NODE=host.");
         return QNNRT_E_MISMATCH;
     }
     if (!constant) lower->loss.flushed += loss.flushed;
@@ -4229,6 +4233,12 @@ static void qnnrt_lower__do_conv(qnnrt_lower__job *job)
     qnnrt_lower__image_dims(job->node->outputs[0], spatial, out);
     /* libQnnCpu.so 2.47 crashes when it loads a context with DepthWiseConv2d from a file. */
     depthwise = groups == in[3] && groups > 1 && job->lower->desc.target != QNNRT_LOWER_CPU;
+    qnnrt_lower__two(node, "stride", spatial, 1, stride);
+    qnnrt_lower__two(node, "dilation", spatial, 1, dilation);
+    /* Several outputs of a channel: HTP computes some forms wrong. */
+    if (job->lower->desc.target == QNNRT_LOWER_HTP && weight->dims[0] > groups &&
+        (stride[0] > 1 || stride[1] > 1 || dilation[0] > 1 || dilation[1] > 1 ||
+         (weight->origin != QNNRT_IR_WEIGHT && weight->origin != QNNRT_IR_CONSTANT))) depthwise = 0;
     for (i = 0; i < spatial; ++i) turned[i] = i + 2;     /* [O, I, h, w] -> [h, w, I, O] */
     turned[spatial] = 1;
     turned[spatial + 1] = 0;
@@ -4239,8 +4249,6 @@ static void qnnrt_lower__do_conv(qnnrt_lower__job *job)
     kernel[3] = weight->dims[0];
     inputs[1] = qnnrt_lower__reshape(job, qnnrt_lower__stored(job, &w, turned), 4, kernel);
     if (biased) inputs[2] = qnnrt_lower__vector(job, node->inputs[2]);
-    qnnrt_lower__two(node, "stride", spatial, 1, stride);
-    qnnrt_lower__two(node, "dilation", spatial, 1, dilation);
     qnnrt_lower__padding(node, spatial, kernel, dilation, pads);
     memset(&p, 0, sizeof(p));
     qnnrt_lower__numbers(&p, "stride", QNNRT_DTYPE_U32, stride, 2, 0);
@@ -8892,7 +8900,8 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_weights(qnnrt_lower *lower, qnnrt_ir *i
     qnnrt_error_hint(err, QNNRT_OK, "%s", missing == angles && wrong == 0 ? "Export the model with "
                      "qnnrt.export(), which stores every buffer; or, if config.json has no "
                      "rope_scaling, give its rope_theta (rope_base, --rope_base)."
-                     : "Give the checkpoint that the graph was exported with.");
+                     : "Export the model with qnnrt.export(), which stores all weights and "
+                     "buffers, or give the checkpoint of this export.");
     return missing != 0 ? QNNRT_E_NOT_FOUND : QNNRT_E_MISMATCH;
 }
 

@@ -369,7 +369,7 @@ changed unknown 's/aten.add.Tensor/aten.frobnicate.default/; s/aten.relu.default
 wrong_graph unknown '(frobnicate.default): the operator is unknown'
 says unknown_too err '(my.own): the operator is unknown'
 says unknown_count err 'unknown.json has 2 faults:'
-hinted unknown_hint "Change these parts of the model"
+hinted unknown_hint "Export the model with qnnrt.export(), which writes such operators in other ones."
 changed shape '/"name": "p_w"/s/"add", "shape": \[2, 4\]/"add", "shape": [2, 5]/'
 wrong_graph shape 'output "add" is [2, 5] float32, expected [2, 4] float32'
 changed dtype '/"outputs": \[{"name": "relu"/s/float32/float16/'

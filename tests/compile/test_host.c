@@ -641,7 +641,7 @@ TEST(host_file_that_is_damaged_is_refused)
           "step \"a????\": line 1, byte 0: not an exported graph: \"graph_inputs\" is missing" },
         { "{'version': 1, 'steps': {'a\\u000ab': {'nodes': []}}}", QNNRT_E_FORMAT, "step \"a b\": line 1, byte 0: not an exported" },
         { "{'version': 1, 'steps': {'a': " GRAPH(F("x", "2"), F("y", "3"), "", NODE("y", "neg.default", F("x", "2"), F("y", "3"),
-          "")) "}}}", QNNRT_E_MISMATCH, "step \"a\": line 1: node \"y\" (neg.default): output \"y\" is [3] float32" },
+          "")) "}}}", QNNRT_E_MISMATCH, "step \"a\": node \"y\" (neg.default): output \"y\" is [3] float32" },
         { "{'version': 1, 'steps': {'a': " GRAPH(F("x", "4") ", " F("w", "1, 2"), F("y", "4"), "", NODE("y", "copy.default",
           F("x", "4") ", " F("w", "1, 2"), F("y", "4"), "")) "}}}", QNNRT_E_MISMATCH, "[1, 2] does not broadcast to [4]" },
         { "{'version': 1, 'steps': {'a': " GRAPH(F("x", "1, 2, 0, 3"), F("y", "1, 2, 4, 6"), "", NODE("y",
@@ -658,7 +658,7 @@ TEST(host_file_that_is_damaged_is_refused)
           F("y", "1"), "'dim': [0], 'keepdim': true")) "}}}", QNNRT_E_LIMIT,
           "step \"a\": value \"b\" has 140000000000000 elements, more than qnnrt_cpu_fallback_desc.value_bytes allows" },
         { "{'version': 1, 'steps': {'a': " GRAPH(F("x", "2"), F("y", "2"), "", NODE("y", "foo.bar", F("x", "2"), F("y", "2"), ""))
-          "}}}", QNNRT_E_UNSUPPORTED, "step \"a\": line 1: node \"y\" (foo.bar): the operator is unknown" },
+          "}}}", QNNRT_E_UNSUPPORTED, "step \"a\": node \"y\" (foo.bar): the operator is unknown" },
     };
     const char *dir = test_tmpdir();
     size_t i;

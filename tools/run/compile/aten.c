@@ -165,19 +165,15 @@ int aten_check_graph(aten *a, aten_graph *g)
         fail(a->t, NULL, cli_hint(&err), "%s: %s", g->file, cli_told(&err));
         return 0;
     }
-    int unsupported = 1, alike = 1;
-    for (size_t i = 0; i < count; ++i) {
-        unsupported = unsupported && list[i].code == QNNRT_E_UNSUPPORTED;
-        alike = alike && strcmp(list[i].hint, list[0].hint) == 0;
-    }
+    int alike = 1;
+    for (size_t i = 0; i < count; ++i) alike = alike && strcmp(list[i].hint, list[0].hint) == 0;
     for (size_t i = 0; i < count; ++i) {
         page_add(&p, "\n  %s", list[i].text);
         if (!alike && list[i].hint[0] != '\0') page_add(&p, "\n    %s", list[i].hint);
     }
     fail(a->t, NULL,
          alike && list[0].hint[0] != '\0' ? list[0].hint
-         : unsupported ? "Change these parts of the model, and export it again."
-                       : "Export the model again, or correct the file.",
+                                         : "Export the model again with qnnrt.export().",
          "%s has %lu fault%s:%s", g->file, (unsigned long)count, cli_plural(count), p.data);
     free(p.data);
     return 0;
@@ -315,10 +311,27 @@ const char *aten_nearest(const aten *a, const char *name, size_t bytes)
     return near.best;
 }
 
+/* Name a weight with the shape of one that is missing: they may be tied, and stored once. */
+static void aten_same_shape(page *p, const aten_graph *g, const qnnrt_ir_value *value)
+{
+    const qnnrt_weights_info *info = qnnrt_weights_get_info(g->weights);
+    const qnnrt_weight *found = NULL;
+    for (size_t i = 0; info != NULL && value->rank > 1 && i < info->count; ++i) {
+        const qnnrt_weight *weight = &info->weights[i];
+        int same = weight->rank == value->rank;
+        for (uint32_t k = 0; k < weight->rank && same; ++k)
+            same = weight->dims[k] == (uint64_t)value->dims[k];
+        if (same && found != NULL) return;
+        if (same) found = weight;
+    }
+    if (found != NULL) page_add(p, ": \"%s\" alone has its shape, and may be tied to it",
+                                found->name);
+}
+
 void aten_missing(const aten *a, const aten_graph *g, const qnnrt_error *err)
 {
     OWNED page p = {NULL, 0, 0};
-    size_t count = 0, computable = 0;
+    size_t count = 0, computable = 0, buffers = 0, wrong = 0;
     for (size_t i = 0; i < g->ir->value_count; ++i) {
         const qnnrt_ir_value *value = g->ir->values[i];
         if (value->origin != QNNRT_IR_WEIGHT || value->users == 0 || value->count == 0 ||
@@ -329,8 +342,14 @@ void aten_missing(const aten *a, const aten_graph *g, const qnnrt_error *err)
         computable += weight == NULL && strstr(value->key, "inv_freq") != NULL;
         page_add(&p, "\n  \"%s\" ", value->key);
         page_dims(&p, value->rank, value->dims);
+        wrong += weight != NULL;
         if (weight == NULL) {
+            const int buffer = strncmp(value->name, "b_", 2) == 0 ||
+                               strncmp(value->name, "c_", 2) == 0;
+            buffers += buffer != 0;
             page_text(&p, " is missing");
+            if (buffer) page_text(&p, ": a buffer, which checkpoints need not have");
+            else aten_same_shape(&p, g, value);
             continue;
         }
         int64_t dims[QNNRT_WEIGHTS_RANK];
@@ -339,10 +358,13 @@ void aten_missing(const aten *a, const aten_graph *g, const qnnrt_error *err)
         page_dims(&p, weight->rank, dims);
         page_add(&p, " in %s", weight->file);
     }
-    const char *hint = g->weights == NULL ? "Name the checkpoint with --weights PATH."
+    const char *hint = g->folder != NULL ? "Export the model again."
+                       : g->weights == NULL ? "Name the checkpoint with --weights PATH."
                        : count == computable
                          ? "Export the model with qnnrt.export(), which stores every buffer; or,"
                            " if config.json has no rope_scaling, add --rope_base X, its rope_theta."
+                       : wrong == 0 && buffers == count
+                         ? "Export the model with qnnrt.export(), which stores every buffer."
                          : err->hint;
     if (count == 0) fail(a->t, NULL, cli_hint(err), "%s: %s", g->file, cli_told(err));
     else
