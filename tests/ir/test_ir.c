@@ -1329,6 +1329,48 @@ TEST(ir_computes_integers_to_the_last_bit)
 #undef ODD
 }
 
+#define KEEPS(states) "{'states': [" states "], 'graph_inputs': [" V("x", "float32", "2") ", " V("s", "float32", "2") ", " V("w", "float32", "3") "], " \
+    "'graph_outputs': [" V("y", "float32", "2") ", " V("t", "float32", "2") "], 'weights': [], 'nodes': [" \
+    "{'name': 'y', 'op_type': 'aten.neg.default', 'inputs': [" V("x", "float32", "2") "], 'outputs': [" V("y", "float32", "2") "], 'attrs': {}}, " \
+    "{'name': 't', 'op_type': 'aten.add.Tensor', 'inputs': [" V("x", "float32", "2") ", " V("s", "float32", "2") "], 'outputs': [" V("t", "float32", "2") "], 'attrs': {}}]}"
+
+TEST(ir_reads_states)
+{
+    static const struct { const char *text, *needle; } wrong[] = {
+        { KEEPS("{'input': 's', 'output': 't'}"), "a state has no name" },
+        { KEEPS("{'name': 'a', 'input': 'none', 'output': 't'}"), "state \"a\": its \"input\" is not one of the graph" },
+        { KEEPS("{'name': 'a', 'input': 's', 'output': 's'}"), "state \"a\": its \"output\" is not one of the graph" },
+        { KEEPS("{'name': 'a', 'input': 's'}"), "\"output\" is not" },
+        { KEEPS("{'name': 'a', 'input': 's', 'output': 't'}, {'name': 'b', 'input': 's', 'output': 'y'}"), "state \"b\" has the name, the input or the output of another" },
+        { KEEPS("{'name': 'a', 'input': 's', 'output': 't'}, {'name': 'a', 'input': 'x', 'output': 'y'}"), "of another one" },
+        { KEEPS("{'name': 'a', 'input': 'w', 'output': 't'}"), "state \"a\" is [3] float32, but its next value is [2] float32" },
+    };
+    qnnrt_ir *ir = graph(KEEPS("{'more': [1], 'name': 'a.b', 'output': 't', 'input': 's'}")), *copy = NULL;
+    size_t i;
+    CHECK(ir != NULL);
+    CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_ir_copy(ir, NULL, &copy, &err), QNNRT_OK);
+    qnnrt_ir_free(ir);
+    CHECK_EQ(copy->state_count, 1);
+    CHECK_STR(copy->states[0].name, "a.b");
+    CHECK_EQ(copy->states[0].input, 1);
+    CHECK_EQ(copy->states[0].output, 1);
+    qnnrt_ir_free(copy);
+    for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); ++i) {
+        ir = graph(wrong[i].text);
+        CHECK(ir != NULL);
+        CHECK(qnnrt_ir_check(ir, NULL, NULL, &err) != QNNRT_OK);
+        CHECK_STR(err.text, wrong[i].needle);
+        qnnrt_ir_free(ir);
+    }
+    CHECK(graph("{'states': {}}") == NULL);
+    CHECK_STR(err.text, "\"states\" is not a list");
+    CHECK(graph("{'states': [3]}") == NULL);
+    CHECK_STR(err.text, "\"states\" is not an object");
+    CHECK(graph("{'states': [{'name': 3}]}") == NULL);
+    CHECK_STR(err.text, "\"name\" is not a string");
+}
+
 #define RANGED(more) "{'format': 'qnnrt.graph', 'version': 1, 'ranges': {" more "}, 'graph_inputs': [" I64("p", "1, 3") ", " \
     F("x", "2, 3") "], 'graph_outputs': [" Y "], 'weights': [], 'nodes': [" RELU "]}"
 
@@ -1448,5 +1490,6 @@ TEST_MAIN("ir")
     RUN(ir_reads_both_habits_of_weight_names);
     RUN(ir_reads_constants_of_every_dtype);
     RUN(ir_reads_the_data_files);
+    RUN(ir_reads_states);
     RUN(ir_reads_a_genuine_file_without_a_finding);
 }
