@@ -929,9 +929,12 @@ static const qnnrt_ir_value *qnnrt_compile__state(const qnnrt_ir_value *output)
 {
     const qnnrt_ir_value *value = output;
     const qnnrt_ir_node *node;
-    while ((node = qnnrt_compile__writer(value)) != NULL && node->inputs[0] != NULL)
+    int written = 0;
+    while ((node = qnnrt_compile__writer(value)) != NULL && node->inputs[0] != NULL) {
+        written |= strcmp(node->op, "alias.default") != 0;
         value = node->inputs[0];
-    if (value == output || value->origin != QNNRT_IR_INPUT || value->dtype != output->dtype ||
+    }
+    if (!written || value->origin != QNNRT_IR_INPUT || value->dtype != output->dtype ||
         value->rank != output->rank || value->rank == 0 ||
         memcmp(value->dims, output->dims, value->rank * sizeof(value->dims[0])) != 0)
         return NULL;
@@ -1062,6 +1065,14 @@ static int qnnrt_compile__supports(void *user, int32_t node, int32_t backend, co
     return *why == NULL;
 }
 
+/* True if a plan has steps of the host alone. */
+static int qnnrt_compile__all_on_host(const qnnrt_compile *p, const qnnrt_partition_info *plan)
+{
+    size_t i = 0;
+    while (i < plan->step_count && p->backends[plan->steps[i].backend].backend == NULL) ++i;
+    return i == plan->step_count;
+}
+
 /* Plan a graph. */
 static qnnrt_result qnnrt_compile__choose(qnnrt_compile *p, qnnrt_compile__graph *graph,
                                           qnnrt_error *err)
@@ -1107,9 +1118,14 @@ static qnnrt_result qnnrt_compile__choose(qnnrt_compile *p, qnnrt_compile__graph
     desc.state_hint = p->desc.state_hint != NULL ? p->desc.state_hint
                       : "Keep it on the host: set state_error to 0.";
     if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
-    qnnrt_partition_free(graph->partition);
-    graph->partition = NULL;
-    result = qnnrt_partition_create(&desc, &graph->partition, err);
+    for (;;) {
+        qnnrt_partition_free(graph->partition);
+        graph->partition = NULL;
+        result = qnnrt_partition_create(&desc, &graph->partition, err);
+        if (result != QNNRT_OK || desc.costs.prefer >= 1e9) break;
+        if (!qnnrt_compile__all_on_host(p, qnnrt_partition_get_info(graph->partition))) break;
+        desc.costs.prefer = 1e9;     /* a program needs a graph, if any backend has a node */
+    }
     graph->info.partition = graph->partition != NULL ? qnnrt_partition_get_info(graph->partition)
                                                      : NULL;
 #ifdef QNNRT_COMPILE_PLAN_CHECK
@@ -1190,12 +1206,16 @@ static int qnnrt_compile__make_outputs(qnnrt_compile *p, qnnrt_ir *ir)
 {
     size_t i;
     for (i = 0; i < ir->output_count; ++i) {
-        const qnnrt_ir_value *value = ir->outputs[i];
+        qnnrt_ir_value *value = ir->outputs[i];
+        const char *name = value->name;
         if (value->origin == QNNRT_IR_NODE || value->count == 0) continue;
-        if (!qnnrt_compile__copy_output(ir, i, qnnrt_compile__text(p, "%.200s.%lu", value->name,
+        if (!qnnrt_compile__copy_output(ir, i, qnnrt_compile__text(p, "%.200s.%lu", name,
                                                                    (unsigned long)i),
                                         "clone.default"))
             return 0;
+        if (value->origin == QNNRT_IR_INPUT) continue;
+        value->name = ir->outputs[i]->name;      /* the output has the name, not its content */
+        ir->outputs[i]->name = name;
     }
     return !p->arena.failed;
 }
@@ -2152,8 +2172,8 @@ static qnnrt_result qnnrt_compile__finish(qnnrt_compile *p, qnnrt_error *err)
     p->info.contexts = p->contexts;
     p->info.context_count = count;
     if (count == 0)
-        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "the host would compute all nodes: a "
-                               "program needs a graph for at least one backend");
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "no backend but the host can compute any "
+                               "node: a program needs a graph for at least one backend");
     for (graph = p->first; graph != NULL && !p->arena.failed; graph = graph->next)
         qnnrt_compile__wire(p, graph);
     if (!p->arena.failed) return qnnrt_error_clear(err);

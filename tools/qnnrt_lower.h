@@ -9102,7 +9102,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_i
         while (k < i && ir->outputs[k] != ir->outputs[i]) ++k;
         if (ir->outputs[i]->count != 0)
             graph->outputs[i] = qnnrt_lower__add_output(&job, ir->outputs[i],
-                k == i && ir->outputs[i]->origin == QNNRT_IR_NODE ? ir->outputs[i]->name
+                k == i && ir->outputs[i]->origin != QNNRT_IR_INPUT ? ir->outputs[i]->name
                 : qnnrt_lower__text(lower, "%.200s.%lu", ir->outputs[i]->name, (unsigned long)i),
                 qnnrt_lower__outer(&job, ir->outputs[i], 1, i));
     }

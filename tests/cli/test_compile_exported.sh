@@ -71,6 +71,23 @@ compile other_shape 1 'has another shape than in the graph' "$e" --verify 1
 fresh
 rm "$e/weights.safetensors"
 compile no_weights 1 "weights.safetensors: No such file" "$e"
+# ---- outputs that are constants or inputs keep their names, and an input that is given back is no state ----
+cat >"$tmp/names.json" <<'JSON'
+{"model_name": "names", "graph_inputs": [{"name": "x", "shape": [4], "dtype": "float32"}], "weights": [], "weight_name_mapping": {},
+ "graph_outputs": [{"name": "y", "shape": [4], "dtype": "float32"}, {"name": "same", "shape": [4], "dtype": "float32"}, {"name": "fixed", "shape": [4], "dtype": "int64"}],
+ "nodes": [{"name": "tanh", "op_type": "aten.tanh.default", "inputs": [{"name": "x", "shape": [4], "dtype": "float32"}],
+            "outputs": [{"name": "y", "shape": [4], "dtype": "float32"}], "attrs": {}},
+           {"name": "alias", "op_type": "aten.alias.default", "inputs": [{"name": "x", "shape": [4], "dtype": "float32"}],
+            "outputs": [{"name": "same", "shape": [4], "dtype": "float32"}], "attrs": {}},
+           {"name": "arange", "op_type": "aten.arange.default", "inputs": [], "outputs": [{"name": "fixed", "shape": [4], "dtype": "int64"}], "attrs": {"end": 4}}]}
+JSON
+for way in "" "--backends cpu,host --backend_so cpu=$ref" "--backends cpu,host --backend_so cpu=$ref --pin tanh=host"; do
+    # shellcheck disable=SC2086
+    compile names_whole 0 'largest value 3, difference 0' "$tmp/names.json" --verify 1 $way
+    check names_fixed "$(cat "$tmp/out")" grep -q '^  fixed  *largest value 3' "$tmp/out"
+    check names_state "$(cat "$tmp/out")" sh -c '! grep -q "^  state " "$1"' - "$tmp/out"
+done
+
 rm -rf "$e"
 mkdir "$e"
 compile no_graph 1 "config.json" "$e"
