@@ -278,6 +278,19 @@ static void node_map_all(const aten *a, page *p)
     weight_only_report(p, info->weight_only, info->weight_only_count, "");
 }
 
+/* Add the inputs of integers of which only a range that was assumed is known. */
+static void node_map_assumed(const aten *a, page *p)
+{
+    for (size_t i = 0; i < a->graph_count; ++i) {
+        const qnnrt_ir *ir = a->graphs[i].ir;
+        for (size_t k = 0; ir != NULL && k < ir->input_count; ++k)
+            if (ir->inputs[k]->ranged == 3 && ir->inputs[k]->users > 0)
+                page_add(p, "\nrange\n  no range of input \"%s\" of graph \"%s\" is stated: it is"
+                         " taken for %lld to %lld\n", ir->inputs[k]->name, a->graphs[i].name,
+                         (long long)ir->inputs[k]->low, (long long)ir->inputs[k]->high);
+    }
+}
+
 void node_map_write(const aten *a, char *const *paths, size_t path_count)
 {
     page p = {NULL, 0, 0};
@@ -288,5 +301,6 @@ void node_map_write(const aten *a, char *const *paths, size_t path_count)
             if (program_steps(a, i) > 0) node_map_graph(&p, a, i);
     } else if (program_steps(a, 0) > 0) node_map_all(a, &p);
     else return;
+    node_map_assumed(a, &p);
     node_map_end_page(a, &p, paths, path_count);
 }
