@@ -1,14 +1,13 @@
 #!/bin/sh
 # The coroutines of the Android layer, Qnnrt.kt, on a desk and on libQnnRef.so: make kotlin-check
 #     [CANCELS=10000] sh tests/jni/kotlin.sh [BUILD_DIR]
-# CANCELS: so many coroutines are cancelled at random moments. Needs a JDK and mvn, which fetches 63 MB once; the files
-# have the hashes of kotlin/SHA256SUMS, or nothing of them runs.
+# CANCELS: so many coroutines are cancelled at random moments. Needs a JDK and mvn (maven/fetch.sh).
 suite=kotlin
 . "$(dirname "$0")/../harness/tool.sh"
 . "$(dirname "$0")/jdk.sh"
+. "$(dirname "$0")/maven.sh"
 
 top=$tests/..
-command -v mvn >/dev/null 2>&1 || { skip all "mvn is not installed"; finish; exit; }
 
 # need NAME COMMAND ...: a step without which the test ends
 need() {
@@ -16,19 +15,6 @@ need() {
     step "$@"
     [ "$failed" -eq "$before" ] || { finish; exit; }
 }
-
-lib=$build/kotlin/lib
-if [ ! -f "$lib/.done" ]; then
-    rm -rf "$lib"
-    mkdir -p "$lib"
-    need fetch mvn -q -B -f "$tests/jni/kotlin/pom.xml" dependency:copy-dependencies -DoutputDirectory="$(cd "$lib" && pwd)"
-    touch "$lib/.done"
-fi
-cp "$tests/jni/kotlin/SHA256SUMS" "$tmp/sums"
-need hashes sh -c 'cd "$1" && sha256sum -c "$2" && [ "$(ls | wc -l)" -eq "$(wc -l <"$2")" ]' - "$lib" "$tmp/sums"
-jars=
-for jar in "$lib"/*.jar; do jars=$jars:$jar; done
-jars=${jars#:}
 
 mkdir "$tmp/classes" "$tmp/llm"
 need java javac --release 8 -Xlint:-options -d "$tmp/classes" "$app"/java/qnnrt/*.java

@@ -11,8 +11,8 @@ mac-check:
 	@sh tests/project/mac.sh $(B)
 
 .PHONY: app-check
-## app-check: the screen of the Android sample app on a desk, with Robolectric (needs a JDK and mvn, which fetches 500 MB)
-app-check: $(B)/libQnnRef.so $(B)/examples/03_compose $(B)/examples/llm/export
+## app-check: the screen of the Android sample app on a desk, with Robolectric (needs a JDK and mvn, which fetches 460 MB)
+app-check: $(B)/libQnnRef.so $(B)/examples/03_compose $(B)/examples/llm/export $(B)/data/.made
 	@CC='$(CC)' sh tests/jni/screen.sh $(B)
 
 .PHONY: stop-check
@@ -21,6 +21,6 @@ stop-check: $(B)/libQnnRef.so $(B)/examples/03_compose $(B)/examples/llm/export 
 	@CC='$(CC)' STOPS=100000 OPENINGS=10000 sh tests/jni/test_jni.sh $(B)
 
 .PHONY: kotlin-check
-## kotlin-check: the coroutines of the Android layer, 10,000 cancelled (needs a JDK and mvn, which fetches 63 MB)
+## kotlin-check: the coroutines of the Android layer, 10,000 cancelled (needs a JDK and mvn, which fetches 460 MB)
 kotlin-check: $(B)/libQnnRef.so $(B)/examples/llm/export $(B)/data/.made
 	@CC='$(CC)' sh tests/jni/kotlin.sh $(B)
