@@ -5698,6 +5698,9 @@ static void qnnrt_lower__range(qnnrt_lower__job *job)
     const qnnrt_ir *ir = job->graph->info.ir;
     size_t i;
     for (i = ir->node_count; i-- > 0;) qnnrt_lower__range_node(job, ir->nodes[i]);
+    for (i = 0; i < ir->input_count; ++i)
+        if (ir->inputs[i]->ranged == 1)          /* as the file states, so it is checked */
+            qnnrt_lower__narrow(job, ir->inputs[i], ir->inputs[i]->low, ir->inputs[i]->high);
     for (i = 0; i < ir->input_count; ++i) {
         const qnnrt_lower__record *record = (const qnnrt_lower__record *)ir->inputs[i]->note;
         qnnrt_lower_tensor *tensor = &job->graph->tensors[job->graph->inputs[i]];

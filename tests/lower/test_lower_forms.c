@@ -385,6 +385,10 @@ TEST(lower_forms_refuse_what_int32_does_not_hold)
         CHECK_EQ(qnnrt_lower_passes(lower, ir, &err), QNNRT_OK);
         CHECK_EQ(qnnrt_lower_graph(lower, ir, "g", &err), rows[i].why != NULL ? QNNRT_E_UNSUPPORTED : QNNRT_OK);
         if (rows[i].why != NULL) CHECK_STR(err.text, rows[i].why);
+        else {
+            const qnnrt_lower_graph_info *graph = &qnnrt_lower_get_info(lower)->graphs[0];
+            CHECK_EQ(graph->tensors[graph->inputs[0]].has_range, *rows[i].range != '\0');
+        }
         qnnrt_lower_free(lower);
         qnnrt_ir_free(ir);
     }
