@@ -38,6 +38,8 @@ compile() {
 
 # ---- samples ----
 compile codes_16 0 'calibrated graph "torch_cnn": 1 samples' --calibrate "$tmp/x.npy.list" --verify 2
+# Two were asked for, and there is one: what was calibrated is what is compared.
+says codes_16_samples out 'verify    graph "torch_cnn", 1 sample, tolerance 0.02'
 says tolerance out 'tolerance 0.02'
 compile codes_8 0 "wrote     $out/torch_cnn.bin" --calibrate "$tmp/x.npy.list" --activation_bits 8 --verify 1
 compile shape 1 'it has [2,3]' --calibrate "$tmp/shape.npy.list"

@@ -32,7 +32,7 @@ LIBM = set("ceil cos erf exp expm1 floor fmod log log1p log2 pow rint sin sincos
 LIMITS = {"qnnrt_llm": (LIBC, "qnnrt_exec", 21, 100),
           "qnnrt_weights": (MEMORY | POSIX, "qnnrt_json_more", 7, 7),
           "qnnrt_ir": (MEMORY | LIBM | {"memchr", "strcpy", "strstr"}, "qnnrt_json_more", 30, 200),
-          "qnnrt_ir_passes": (MEMORY | {"sqrt", "log", "floor", "fabs", "cos", "sin", "strstr"}, "qnnrt_ir_become", 16, 150),
+          "qnnrt_ir_passes": (MEMORY | {"sqrt", "log", "floor", "fabs", "cos", "sin", "strstr", "ceil", "ldexp", "pow"}, "qnnrt_ir_become", 16, 150),
           "qnnrt_cache": (MEMORY | CACHE_POSIX, "qnnrt_error_set", 13, 13),
           "qnnrt_onnxruntime": (MEMORY | set("atoi closedir dlclose dlopen dlsym getcwd opendir readdir strspn strstr".split()), "qnnrt_session_bytes", 2, 60),
           "qnnrt_openvino": (MEMORY | set("dlclose dlsym stat strcspn strspn strstr".split()), "qnnrt_error_set", 1, 40),

@@ -15,25 +15,6 @@
    keeps what the tensors had. Methods with histograms run the samples a second time.
    ===================================================================================== */
 
-/* Take a sample's inputs from a line of the list. Return 0 after printing an error. */
-static int calibrate_line(calibration *c, const input_list *list, const list_line *line)
-{
-    const size_t inputs = c->step.ir->input_count;
-    OWNED const char **names = cli_alloc(inputs, sizeof(*names));
-    OWNED const char **files = cli_alloc(inputs, sizeof(*files));
-    qnnrt_error err;
-    for (size_t i = 0; i < inputs; ++i) names[i] = c->step.ir->inputs[i]->name;
-    int listed = list_place(list, line, names, inputs, c->g->name, files, &err), good = 1;
-    for (size_t i = 0; i < inputs && listed; ++i)
-        if (files[i] == NULL && c->step.ir->inputs[i]->count > 0)
-            listed = list_lacks(list, line, names[i], &err);
-    if (!listed) fail(c->a->t, NULL, cli_hint(&err), "%s", cli_told(&err));
-    for (size_t i = 0; i < inputs && listed && good; ++i)
-        if (files[i] != NULL)
-            good = sample_read(c->a->t, files[i], c->step.ir->inputs[i], c->inputs[i]);
-    return listed && good;
-}
-
 /* Put the inputs into the run, and execute it. Return 0 after printing an error. */
 static int calibrate_exec(calibration *c, size_t number)
 {
@@ -107,8 +88,8 @@ static int calibrate_samples(calibration *c)
     for (size_t i = 0; i < list.line_count && good; ++i) {
         const size_t number = list.lines[i].number;
         cli_busy(0, "sample of line %lu of %s", (unsigned long)number, c->list);
-        good = calibrate_line(c, &list, &list.lines[i]) && calibrate_exec(c, number) &&
-               calibrate_look(c, number);
+        good = sample_line(c->a->t, &list, &list.lines[i], c->step.ir, c->g->name, c->inputs) &&
+               calibrate_exec(c, number) && calibrate_look(c, number);
         c->samples += good != 0;
     }
     list_free(&list);

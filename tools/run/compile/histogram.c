@@ -57,6 +57,23 @@ int sample_read(const tool *t, const char *path, const qnnrt_ir_value *value, do
     return good;
 }
 
+int sample_line(tool *t, const input_list *list, const list_line *line, const qnnrt_ir *ir,
+                const char *graph, double *const *inputs)
+{
+    OWNED const char **names = cli_alloc(ir->input_count, sizeof(*names));
+    OWNED const char **files = cli_alloc(ir->input_count, sizeof(*files));
+    qnnrt_error err;
+    for (size_t i = 0; i < ir->input_count; ++i) names[i] = ir->inputs[i]->name;
+    int listed = list_place(list, line, names, ir->input_count, graph, files, &err), good = 1;
+    for (size_t i = 0; i < ir->input_count && listed; ++i)
+        if (files[i] == NULL && ir->inputs[i]->count > 0)
+            listed = list_lacks(list, line, names[i], &err);
+    if (!listed) fail(t, NULL, cli_hint(&err), "%s", cli_told(&err));
+    for (size_t i = 0; i < ir->input_count && listed && good; ++i)
+        if (files[i] != NULL) good = sample_read(t, files[i], ir->inputs[i], inputs[i]);
+    return listed && good;
+}
+
 /* =====================================================================================
    HISTOGRAM                                                                  >>histogram
    The values of a tensor in bins of equal width, and the ranges that leave outliers out. Limits of

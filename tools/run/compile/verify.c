@@ -86,6 +86,9 @@ void verify_names(verify *v, const qnnrt_lower_graph_info *info)
 int verify_inputs(verify *v, uint32_t number)
 {
     v->sample = number;
+    if (v->list.line_count > 0)
+        return sample_line(v->a->t, &v->list, &v->list.lines[number % v->list.line_count], v->ir,
+                           v->g->name, v->inputs);
     for (size_t i = 0; i < v->ir->input_count; ++i) {
         const qnnrt_ir_value *value = v->ir->inputs[i];
         const int there = v->samples.file == NULL ? 0
@@ -227,8 +230,9 @@ static void verify_head(const verify *v, uint32_t runs, int quantized)
                    v->samples.computed_in, v->tolerance,
                    quantized ? ", with rounded weights on the host" : "");
     else
-        verify_say(v->a, "\nverify    graph \"%s\", %lu run%s, tolerance %g%s\n", v->g->name,
-                   (unsigned long)runs, cli_plural(runs), v->tolerance,
+        verify_say(v->a, "\nverify    graph \"%s\", %lu %s%s, tolerance %g%s\n", v->g->name,
+                   (unsigned long)runs, v->list.line_count > 0 ? "sample" : "run",
+                   cli_plural(runs), v->tolerance,
                    quantized ? " with rounded weights on the host" : "");
     if (v->samples.file == NULL && v->a->decoder == NULL)
         verify_say(v->a, "  compared with what the host computes from the graph: it has no"

@@ -7,6 +7,7 @@
 #define RUN_COMPILE_VERIFY_H
 
 #include "run/compile/aten.h"
+#include "run/io/io.h"
 
 /* ---- verify.c: outputs of a compiled graph beside those that the host computes ---- */
 
@@ -17,6 +18,7 @@ typedef struct verify {                /* one graph                             
     const qnnrt_lower_graph_info *info;          /* what became of it, NULL: several steps     */
     qnnrt_lower                  *lower;         /* that has it, or NULL                       */
     exported_samples              samples;       /* torch's results, or .file NULL             */
+    input_list                    list;          /* else the samples of --calibrate, or empty  */
     uint32_t                      sample;        /* that is compared                           */
     const char                  **ins, **outs;   /* names of inputs and outputs; NULL: not there */
     qnnrt_run                    *run;
@@ -57,7 +59,8 @@ qnnrt_result verify_load(void *user, const qnnrt_ir_value *value, void *data, qn
    (NULL). */
 void verify_names(verify *v, const qnnrt_lower_graph_info *info);
 
-/* Fill v->inputs with a sample, or with random values. Return 0 after printing an error. */
+/* Fill v->inputs with a sample of the folder or of --calibrate, or with random values. Return 0
+   after printing an error. */
 int verify_inputs(verify *v, uint32_t number);
 
 /* The same, and fill those of the backend. Return 0 after printing an error. */

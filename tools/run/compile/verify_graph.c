@@ -115,6 +115,17 @@ static void verify_nodes(verify *v, size_t number)
             (unsigned long)v->nans);
 }
 
+/* Read the samples of --calibrate for a graph without torch's. Return 0 after printing an error. */
+static int verify_list(verify *v, size_t number)
+{
+    const cli_list *lists = &v->a->t->set.compile->calibrate;
+    qnnrt_error err;
+    if (v->samples.file != NULL || lists->count == 0) return 1;
+    if (list_read(lists->items[lists->count > 1 ? number : 0], &v->list, &err)) return 1;
+    fail(v->a->t, NULL, cli_hint(&err), "--verify: %s", cli_told(&err));
+    return 0;
+}
+
 /* Compare graph `number` of an opened model. half: a backend computes in float16. */
 static void verify_graph(aten *a, qnnrt_manifest *model, size_t number, int half)
 {
@@ -131,7 +142,9 @@ static void verify_graph(aten *a, qnnrt_manifest *model, size_t number, int half
         v.info = step.graph;
         v.lower = step.step->lower;
     }
-    if (v.ir != NULL && exported_open(a->t, v.g->folder, &v.samples)) {
+    if (v.ir != NULL && exported_open(a->t, v.g->folder, &v.samples) && verify_list(&v, number)) {
+        const uint32_t most = v.samples.file != NULL ? v.samples.count : v.list.line_count > 0
+                              ? (uint32_t)v.list.line_count : c->verify;
         v.ins = cli_alloc(v.ir->input_count, sizeof(*v.ins));
         v.outs = cli_alloc(v.ir->output_count, sizeof(*v.outs));
         verify_names(&v, v.info);
@@ -151,8 +164,7 @@ static void verify_graph(aten *a, qnnrt_manifest *model, size_t number, int half
             if (qnnrt_manifest_prepare(model, v.g->name, NULL, &v.run, &err) != QNNRT_OK)
                 fail(a->t, NULL, cli_hint(&err), "--verify: %s", cli_told(&err));
             else if (qnnrt_manifest_reset(v.run, &err) == QNNRT_OK)      /* states can be set now */
-                verify_outputs(&v, v.samples.file != NULL && v.samples.count < c->verify
-                                   ? v.samples.count : c->verify);
+                verify_outputs(&v, most < c->verify ? most : c->verify);
             qnnrt_run_destroy(v.run);
             v.run = NULL;
         }
@@ -167,6 +179,7 @@ static void verify_graph(aten *a, qnnrt_manifest *model, size_t number, int half
     free(v.beyond_text.data);
     free(v.pins.data);
     exported_close(&v.samples);
+    list_free(&v.list);
     qnnrt_ir_free(v.ir);
     qnnrt_lower_free(notes);
 }
