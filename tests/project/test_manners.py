@@ -156,7 +156,7 @@ WRITES = {
     "svg": ("svg", []), "dot": ("dot", []), "json_file": ("json", []), "bind_plan_out": ("json", []),
     "profile_out": ("json", ["--profiling_level", "detailed"]), "report": ("text", []), "save": ("json", []),
     "output_dir": ("folder", []), "csv": ("csv", []), "output": ("html", []), "html": ("html", []),
-    "write_encodings": (None, []), "trace": ("json", []),
+    "write_encodings": (None, []), "state_out": (None, []), "trace": ("json", []),
 }
 # Options that contradict each other, or lack another one: words, and what the message names.
 CONTRADICTIONS = [
