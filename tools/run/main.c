@@ -153,7 +153,7 @@ static const cli_verb verbs[] = {
      .summary = "Compile .dlc containers, or graphs of PyTorch in .json files with their weights, "
                 "into one context binary with all their graphs, DIR/A.bin, and write its metadata "
                 "to DIR/A_json.json.",
-     .notes = "A .json file is a graph in ATen operators, as pytorch-ir writes it from "
+     .notes = "A .json file, or a folder of qnnrt.export(), is a graph in ATen operators from "
               "torch.export. All graphs are .dlc containers, or all are .json files. MODEL_DIR is "
               "the folder of a language model, with config.json and .safetensors; MODEL.gguf is a "
               "file of llama.cpp (llama, qwen2, qwen3; F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, "

@@ -242,9 +242,10 @@ static const cli_option compile_options[] = {
              "X.before.dot for X.dot"},
     {.name = "verify", .value = "N", .kind = CLI_U32, .least = 1, .most = 1000000, COMPILE(verify),
      .key = CLI_KEY_NONE,
-     .help = ".json, folders: open the written files, run each graph N times with random inputs, "
-             "and print the largest differences from what qnnrt computes from the .json file; "
-             "exit status 1 if one is too large"},
+     .help = ".json, folders: open the written files, run each graph with N samples of "
+             "qnnrt.export(), and print the largest differences from torch's results; without "
+             "samples, N times with random inputs, and from what qnnrt computes from the graph. "
+             "Exit status 1 if one is too large"},
     {.name = "verify_tolerance", .value = "T", .kind = CLI_REAL, .bottom = 0, .top = 1e6,
      .above = 1, COMPILE(tolerance), .key = CLI_KEY_NONE,
      .help = "largest difference that --verify allows, as a part of the largest value (default "
@@ -253,7 +254,8 @@ static const cli_option compile_options[] = {
     {.name = "verify_nodes", .value = "first|all", .kind = CLI_WORD, .words = node_words,
      COMPILE(verify_nodes), .key = CLI_KEY_NONE,
      .help = ".json, folders: build each graph again with every value as an output, run it once, "
-             "and print the first node that differs, or all nodes"},
+             "and print the first node that differs from torch (qnnrt.export() with inner=True) or "
+             "from the host, or all nodes"},
     {.name = "cache", .value = "DIR", .kind = CLI_TEXT, COMPILE(cache), .key = CLI_KEY_NONE,
      .help = "folder that keeps what was compiled. If graphs, weights, options, library and "
              "program are those of an entry, its files are copied; a damaged entry is compiled "
