@@ -12,7 +12,7 @@ import torch
 from . import _errors as errors
 from ._torch_graph import TORCH, check_nodes, inline_bodies, source_of_error
 from ._torch_rules import decompositions
-from ._torch_samples import first_line
+from ._torch_samples import copied, first_line
 from ._torch_values import Call, Flat, plain_layers
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -36,25 +36,6 @@ def _all_lines() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _as_before(model: torch.nn.Module) -> Iterator[None]:
-    """The attributes of a model are afterwards what they were: a trace leaves tensors without data in them."""
-    own = ("_parameters", "_buffers", "_modules")
-    kept = [(m, {k: dict(v) if k in own else v for k, v in vars(m).items()}) for m in model.modules()]
-    try:
-        yield
-    finally:
-        for module, attributes in kept:
-            for name in set(vars(module)) - set(attributes):
-                del vars(module)[name]
-            for name, value in attributes.items():
-                if name in own:
-                    vars(module)[name].clear()
-                    vars(module)[name].update(value)
-                else:
-                    vars(module)[name] = value
-
-
-@contextlib.contextmanager
 def _transformers_patches() -> Iterator[None]:
     """What transformers changes in its own models so that torch.export can trace them."""
     if "transformers" not in sys.modules:
@@ -63,6 +44,15 @@ def _transformers_patches() -> Iterator[None]:
     from transformers.exporters.utils import apply_patches  # pylint: disable=import-error
     with apply_patches("dynamo"):
         yield
+
+
+def _without_loops(model: torch.nn.Module) -> torch.nn.Module:
+    """Let the experts of transformers compute in one product: which of them are needed depends on data."""
+    for module in model.modules():
+        config = getattr(module, "config", None)
+        if getattr(config, "_experts_implementation", None) is not None:
+            config._experts_implementation = "batched_mm"
+    return model
 
 
 def _refused(what: str, error: BaseException) -> errors.UnsupportedError:
@@ -75,9 +65,10 @@ def trace(model: torch.nn.Module, call: Call) -> Tuple[Any, List[str]]:
     """The program of torch.export for a call, and the names of its results."""
     first = None
     for around in (contextlib.nullcontext, _transformers_patches):
-        flat = Flat(model, call)
+        # A trace leaves tensors without data in what a model keeps of its calls: it gets a copy.
+        flat = Flat(_without_loops(copied(model)), call)
         try:
-            with around(), plain_layers(), _all_lines(), _as_before(model):
+            with around(), plain_layers(), _all_lines():
                 program = torch.export.export(flat, tuple(x.detach() for _, x in call.tensors), strict=False)
             return program, list(call.results)
         except Exception as error:  # pylint: disable=broad-except
