@@ -350,6 +350,13 @@ class DlpackTest(unittest.TestCase):
             self.run_.bind("x", Again())
 
     @needs_numpy
+    def test_numpy_integers_do_not_wrap(self):
+        self.assertEqual(qnnrt._arrays.numbers(numpy.array([-2**31, 2**31 - 1]), "i", "x").tolist(), [-2**31, 2**31 - 1])
+        for wrong in ([3000000000], [-3000000000], [1e12]):
+            with self.assertRaisesRegex(qnnrt.MismatchError, "do not fit int32"):
+                qnnrt._arrays.numbers(numpy.array(wrong), "i", "x")
+
+    @needs_numpy
     def test_numpy_gives_capsules(self):
         class Other:
             def __init__(self, data):

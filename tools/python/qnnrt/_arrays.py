@@ -513,6 +513,8 @@ def numbers(value: Any, kind: str, what: str) -> Any:
     """Copy numbers into an array of C: kind "f" or "i"."""
     module = sys.modules.get("numpy")
     if module is not None and isinstance(value, module.ndarray):
+        if kind == "i" and value.size and value.dtype.kind in "iuf" and not (-2**31 <= value.min() and value.max() < 2**31):
+            raise errors.MismatchError("%s: %s to %s do not fit int32" % (what, value.min(), value.max()))
         return module.ascontiguousarray(value, "float32" if kind == "f" else "int32")
     if isinstance(value, Tensor):
         return array.array(kind, value.flat())
