@@ -1449,6 +1449,7 @@ TEST(random_programs_are_read_as_they_were_written)
     cpu.desc.path = TEST_FAKE_LIB;
     desc.backends = &cpu;
     desc.backend_count = 1;
+    memset(&pipeline, 0, sizeof(pipeline));
     memset(contexts, 0, sizeof(contexts));
     memset(constants, 0, sizeof(constants));
     memset(&manifest, 0, sizeof(manifest));

@@ -1358,6 +1358,8 @@ static qnnrt_result qnnrt_qnn__save_all(qnnrt_qnn__model *m, const qnnrt_qnn__pa
     desc.constant_count = info->constant_count;
     pipeline.desc = *info->graphs[0].pipeline;
     pipeline.conversions = info->graphs[0].conversions;
+    pipeline.states = info->graphs[0].states;
+    pipeline.state_count = info->graphs[0].state_count;
     desc.pipelines = &pipeline;
     desc.pipeline_count = 1;
     page.hooks = &m->arena.hooks;
