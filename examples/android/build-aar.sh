@@ -9,7 +9,7 @@
 #
 # OUT (build/aar unless given) becomes a Maven repository: the AAR, its POM, its sources, and a SHA-256 of each. The
 # AAR has classes.jar, the rules for R8, libqnnrt_jni.so, and the headers as a prefab module. The same files give the
-# same bytes: entries are sorted and have one date.
+# same bytes: entries are sorted and have one date. If something fails, what a former build left in OUT stays.
 set -eu
 cd "$(dirname "$0")/../.."
 api=${API:-24} abis=${ABIS:-arm64-v8a x86_64} out=${1:-build/aar}
@@ -47,8 +47,15 @@ if [ -n "${KOTLINC-}" ]; then
 fi
 
 group=$out/qnnrt/qnnrt/$version work=$out/work
-rm -rf "$work" "$group"
-mkdir -p "$group" "$work/classes" "$work/aidl" "$work/aar/META-INF/com/android/build/gradle" "$work/aar/prefab/modules/qnnrt/include"
+# leave: what was moved aside comes back if nothing took its place
+leave() {
+    if [ -d "$work/former" ] && [ ! -d "$group" ]; then mv "$work/former" "$group"; fi
+    rm -rf "$work"
+}
+rm -rf "$work"
+trap leave EXIT
+trap 'exit 130' INT TERM HUP
+mkdir -p "$work/group" "$work/classes" "$work/aidl" "$work/aar/META-INF/com/android/build/gradle" "$work/aar/prefab/modules/qnnrt/include"
 
 # compiler ABI: its command line
 compiler() {
@@ -62,10 +69,14 @@ compiler() {
     fi
 }
 
-# archive FILE FOLDER: all files of the folder, sorted, with one date, without a manifest of jar's own
+# archive FILE FOLDER ...: all files of the folders, sorted, with one date, without a manifest of jar's own
 archive() {
-    # shellcheck disable=SC2046  # names of files without blanks
-    jar --create --no-manifest --date=$date --file="$1" $(cd "$2" && find . -type f | sort | sed "s|^\./|-C $2 |")
+    archived=$1
+    shift
+    for from in "$@"; do
+        (cd "$from" && find . -type f) | sort | while read -r file; do printf -- '-C "%s" "%s"\n' "$from" "${file#./}"; done
+    done >"$work/list"
+    jar --create --no-manifest --date=$date --file="$archived" "@$work/list"
 }
 
 for abi in $abis; do
@@ -118,9 +129,11 @@ cp qnnrt.h qnnrt_json.h tools/qnnrt_*.h "$work/aar/prefab/modules/qnnrt/include/
 printf '{ "schema_version": 2, "name": "qnnrt", "version": "%s", "dependencies": [] }\n' "$version" >"$work/aar/prefab/prefab.json"
 printf '{ "export_libraries": ["-ldl", "-lm", "-Wl,-z,max-page-size=16384"], "library_name": null, "android": {} }\n' >"$work/aar/prefab/modules/qnnrt/module.json"
 
-name=$group/qnnrt-$version
+name=$work/group/qnnrt-$version
 archive "$name.aar" "$work/aar"
-archive "$name-sources.jar" $main/java
+# Qnnrt.kt is there, too, if its classes are not.
+mkdir "$work/kotlin" && cp -R $main/kotlin/qnnrt "$work/kotlin/" && rm -rf "$work/kotlin/qnnrt/sample"
+archive "$name-sources.jar" $main/java $main/aidl "$work/kotlin"
 cat >"$name.pom" <<EOF
 <?xml version="1.0" encoding="UTF-8"?>
 <project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -149,5 +162,8 @@ for file in "$name".aar "$name"-sources.jar "$name".pom; do
     $sum "$file" | cut -d ' ' -f 1 >"$file.sha256"
 done
 for abi in $abis; do echo "jni/$abi/libqnnrt_jni.so: $(wc -c <"$work/aar/jni/$abi/libqnnrt_jni.so") bytes"; done
+mkdir -p "$(dirname "$group")"
+if [ -d "$group" ]; then mv "$group" "$work/former"; fi
+mv "$work/group" "$group"
+name=$group/qnnrt-$version
 echo "$name.aar: $(wc -c <"$name.aar") bytes, $android, $kotlin"
-rm -rf "$work"

@@ -68,9 +68,28 @@ chmod +x "$tmp/cc"
 compiler=$tmp/cc
 check again "the second build fails: $(tail -n 3 "$tmp/said")" aar "$tmp/repo"
 check reproducible "a second build has other bytes" cmp "$tmp/first.aar" "$base.aar"
+# What goes wrong leaves the former build: its compiler fails, and its last step does.
+mkdir "$tmp/moves"
+printf '#!/bin/sh\ncase $1 in */work/group) exit 1 ;; esac\nexec %s "$@"\n' "$(command -v mv)" >"$tmp/moves/mv" && chmod +x "$tmp/moves/mv"
+for program in false "$tmp/cc"; do
+    compiler=$program
+    if (PATH=$tmp/moves:$PATH && aar "$tmp/repo"); then bad former "a build with the compiler $program succeeds"; else good; fi
+    check former "it is gone after a build that failed" cmp "$tmp/first.aar" "$base.aar"
+    check former "scraps are left: $(ls "$tmp/repo")" test ! -e "$tmp/repo/work"
+done
+compiler=$tmp/cc
+# The sources: all of the layer, and nothing of the sample.
+"$home/bin/jar" --list --file="$base-sources.jar" >"$tmp/sources"
+for file in qnnrt/Qnnrt.java qnnrt/Qnnrt.kt qnnrt/android/QnnrtService.java qnnrt/android/IQnnrtWork.aidl; do
+    check sources "$file is missing in the jar of sources" grep -qxF $file "$tmp/sources"
+done
+lacks sources sources sample
+# A folder with a blank and a quote.
+check blank "$(tail -n 3 "$tmp/said")" aar "$tmp/it's here"
+check blank "another AAR" cmp "$base.aar" "$tmp/it's here/qnnrt/qnnrt/$version/qnnrt-$version.aar"
 # As on a Mac: shasum in place of sha256sum.
 mkdir "$tmp/mac"
-for program in "$home"/bin/java* "$home"/bin/jar awk cat cp cut dirname find grep mkdir rm sed sh sort tail wc; do ln -s "$(command -v "$program")" "$tmp/mac/"; done
+for program in "$home"/bin/java* "$home"/bin/jar awk cat cp cut dirname find grep mkdir mv rm sed sh sort tail wc; do ln -s "$(command -v "$program")" "$tmp/mac/"; done
 printf '#!/bin/sh\nshift 2\nexec %s "$@"\n' "$(command -v sha256sum)" >"$tmp/mac/shasum" && chmod +x "$tmp/mac/shasum"
 path=$PATH
 PATH=$tmp/mac
