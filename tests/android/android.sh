@@ -131,8 +131,7 @@ for api in $levels; do
         if [ $links -eq $((api >= ${newer#*:})) ]; then good; else bad "level_$api" "links with ${newer%:*}: $links"; fi
     done
     rm -rf "$out" "$work/imports-$api"
-    case $api in "$lowest") optimize=-O2 ;; *) optimize=-O0 ;; esac
-    if ! API=$api CC=$cc CFLAGS="$optimize $warnings" sh examples/android/build-ndk.sh "$out" >"$tmp/log" 2>&1; then
+    if ! API=$api CC=$cc CFLAGS=$warnings sh examples/android/build-ndk.sh "$out" >"$tmp/log" 2>&1; then
         bad "build_$api" "$(grep -v '^clang' "$tmp/log" | head -n 20)"
         continue
     fi
@@ -163,7 +162,7 @@ if there cmake; then
     cc=$(compiler 24)
     if [ -n "$bionic" ] && [ ! -d "$work/sysroot-24" ]; then sysroot 24 >"$tmp/log" 2>&1; fi
     rm -rf "$work/cmake"
-    step cmake_configures cmake -S examples/android -B "$work/cmake" -G 'Unix Makefiles' -DCMAKE_BUILD_TYPE=Debug \
+    step cmake_configures cmake -S examples/android -B "$work/cmake" -G 'Unix Makefiles' -DCMAKE_BUILD_TYPE=Release \
         -DCMAKE_TOOLCHAIN_FILE="$PWD/tests/android/toolchain.cmake" -DQNNRT_CC="$cc" -DQNNRT_TOP="$PWD"
     step cmake_builds cmake --build "$work/cmake" -j 2
     for file in qnnrt-run qnnrt-llm libQnnRef.so 01_hello; do
@@ -176,7 +175,7 @@ if there cmake; then
         # shellcheck disable=SC2086  # several words
         step app_log $cc -fPIC -shared -Wl,-soname,liblog.so -o "$work/app/liblog.so" tests/android/liblog/log.c
         step app_configures cmake -S examples/android/app/src/main/cpp -B "$work/app/cmake" -G 'Unix Makefiles' \
-            -DCMAKE_BUILD_TYPE=Debug -DCMAKE_TOOLCHAIN_FILE="$PWD/tests/android/toolchain.cmake" -DQNNRT_TOP="$PWD" \
+            -DCMAKE_BUILD_TYPE=Release -DCMAKE_TOOLCHAIN_FILE="$PWD/tests/android/toolchain.cmake" -DQNNRT_TOP="$PWD" \
             -DQNNRT_CC="$cc -I$jdk/include -I$jdk/include/linux -I$PWD/tests/android/liblog -L$PWD/$work/app"
         step app_builds cmake --build "$work/app/cmake" --target qnnrt_jni
         if [ -f "$work/app/cmake/libqnnrt_jni.so" ]; then elf 24 "$work/app/cmake/libqnnrt_jni.so"
