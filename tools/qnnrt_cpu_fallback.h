@@ -46,13 +46,13 @@
    The border
        A step has the inputs of its part, then its weights, and the outputs of its part, by name.
        Tensors without elements are left out. qnnrt_cpu_fallback_tensors() lists them. Floats are
-       float32, whatever the part says, or float16 or float64 if the program says so; int64 is int32
-       or int64; every other dtype is that of the part. Weights have the dtype of the part, but
+       float32, whatever the part says, or float16 or float64 if the program says so; integers are
+       int32, as libraries have them, or as in the part. Bools are as in the part, and weights, but
        int64 may be int32. A scalar may have the dimensions [1]. Inside, float16 and bfloat16 are
        computed in float32: the result is that of qnnrt_ir_run() with qnnrt_ir_run_desc.wide.
 
    Errors
-       An index that is out of range, a value that does not fit int32, and a tensor that is missing
+       An index that is out of range, a value that does not fit, and a tensor that is missing
        or of another size end the exec; qnnrt_run_error() names the step:
            exec: host "embed": node "e" (embedding.default): index 9 is out of range: it may be ...
 
@@ -201,6 +201,13 @@ static int qnnrt_cpu_fallback__border_float(qnnrt_dtype dtype)
     return dtype == QNNRT_DTYPE_F16 || dtype == QNNRT_DTYPE_F32 || dtype == QNNRT_DTYPE_F64;
 }
 
+/* Return the bytes of an integer that libraries have as int32, or 0. */
+static size_t qnnrt_cpu_fallback__border_integer(qnnrt_dtype dtype)
+{
+    return dtype == QNNRT_DTYPE_U8 || dtype == QNNRT_DTYPE_I8 || dtype == QNNRT_DTYPE_I16 ||
+           dtype == QNNRT_DTYPE_I32 || dtype == QNNRT_DTYPE_I64 ? qnnrt_ir_dtype_bytes(dtype) : 0;
+}
+
 /* Return the usual dtype of a value at the border. */
 static qnnrt_dtype qnnrt_cpu_fallback__border_outside(const qnnrt_ir_value *value)
 {
@@ -208,7 +215,7 @@ static qnnrt_dtype qnnrt_cpu_fallback__border_outside(const qnnrt_ir_value *valu
     if (value->origin == QNNRT_IR_WEIGHT) return inside;
     if (inside == QNNRT_DTYPE_I64 && value->ranged &&
         (value->low < INT32_MIN || value->high > INT32_MAX)) return inside;
-    return inside == QNNRT_DTYPE_I64 ? QNNRT_DTYPE_I32 :
+    return qnnrt_cpu_fallback__border_integer(inside) > 0 ? QNNRT_DTYPE_I32 :
            qnnrt_cpu_fallback__border_float(inside) ? QNNRT_DTYPE_F32 : inside;
 }
 
@@ -217,6 +224,8 @@ static int qnnrt_cpu_fallback__border_takes(const qnnrt_ir_value *value, qnnrt_d
 {
     const qnnrt_dtype inside = qnnrt_cpu_fallback__border_inside(value);
     if (inside == outside) return 1;
+    if (value->origin != QNNRT_IR_WEIGHT && qnnrt_cpu_fallback__border_integer(inside) > 0)
+        return outside == QNNRT_DTYPE_I32;
     if (inside == QNNRT_DTYPE_I64) return outside == QNNRT_DTYPE_I32;
     return value->origin != QNNRT_IR_WEIGHT && qnnrt_cpu_fallback__border_float(inside) &&
            qnnrt_cpu_fallback__border_float(outside);
@@ -272,7 +281,33 @@ static double qnnrt_cpu_fallback__border_read(const unsigned char *at, qnnrt_dty
     return qnnrt_cpu_fallback__border_widen(half);
 }
 
-/* Convert elements. Return their number, or the index of the first that does not fit int32. */
+/* Read and write integers. Writing returns 0 if the value does not fit. */
+static int64_t qnnrt_cpu_fallback__border_get(const unsigned char *at, qnnrt_dtype dtype)
+{
+    int64_t i64;
+    int32_t i32;
+    int16_t i16;
+    if (dtype == QNNRT_DTYPE_I64) { memcpy(&i64, at, 8); return i64; }
+    if (dtype == QNNRT_DTYPE_I32) { memcpy(&i32, at, 4); return i32; }
+    if (dtype == QNNRT_DTYPE_I16) { memcpy(&i16, at, 2); return i16; }
+    return dtype == QNNRT_DTYPE_U8 || *at < 128 ? *at : *at - 256;
+}
+
+static int qnnrt_cpu_fallback__border_put(unsigned char *at, qnnrt_dtype dtype, int64_t i64)
+{
+    const int bits = 8 * (int)qnnrt_cpu_fallback__border_integer(dtype);
+    const int64_t most = bits == 64 ? INT64_MAX : ((int64_t)1 << (bits - 1)) - 1;
+    const int32_t i32 = (int32_t)i64;
+    const int16_t i16 = (int16_t)i64;
+    if (dtype == QNNRT_DTYPE_U8 ? i64 < 0 || i64 > 255 : i64 < -most - 1 || i64 > most) return 0;
+    if (dtype == QNNRT_DTYPE_I64) memcpy(at, &i64, 8);
+    else if (dtype == QNNRT_DTYPE_I32) memcpy(at, &i32, 4);
+    else if (dtype == QNNRT_DTYPE_I16) memcpy(at, &i16, 2);
+    else *at = (unsigned char)(i64 & 255);
+    return 1;
+}
+
+/* Convert elements. Return their number, or the index of the first that does not fit. */
 static uint64_t qnnrt_cpu_fallback__border_convert(void *to, qnnrt_dtype to_dtype, const void *from,
                                                    qnnrt_dtype from_dtype, uint64_t count)
 {
@@ -281,20 +316,13 @@ static uint64_t qnnrt_cpu_fallback__border_convert(void *to, qnnrt_dtype to_dtyp
     for (i = 0; i < count; ++i) {
         const unsigned char *const a = (const unsigned char *)from + (size_t)i * in;
         unsigned char *const b = (unsigned char *)to + (size_t)i * out;
-        int64_t i64;
-        int32_t i32;
         double f;
         float f32;
         uint16_t half;
-        if (from_dtype == QNNRT_DTYPE_I32) {
-            memcpy(&i32, a, 4);
-            i64 = i32;
-            memcpy(b, &i64, 8);
-        } else if (from_dtype == QNNRT_DTYPE_I64) {
-            memcpy(&i64, a, 8);
-            if (i64 < INT32_MIN || i64 > INT32_MAX) return i;
-            i32 = (int32_t)i64;
-            memcpy(b, &i32, 4);
+        if (qnnrt_cpu_fallback__border_integer(from_dtype) > 0) {
+            if (!qnnrt_cpu_fallback__border_put(b, to_dtype,
+                                                qnnrt_cpu_fallback__border_get(a, from_dtype)))
+                return i;
         } else {
             f = qnnrt_cpu_fallback__border_read(a, from_dtype);
             f32 = (float)f;
@@ -460,10 +488,27 @@ static unsigned char *qnnrt_cpu_fallback__call_room(qnnrt_cpu_fallback__call *ca
     return room;
 }
 
+/* Convert the elements of a tensor. kind: what it is, for the error. */
+static qnnrt_result qnnrt_cpu_fallback__call_convert(const qnnrt_cpu_fallback_tensor *t,
+                                                     const char *kind, void *to,
+                                                     qnnrt_dtype to_dtype, const void *from,
+                                                     qnnrt_dtype from_dtype, qnnrt_error *err)
+{
+    const uint64_t count = t->value->count;
+    const uint64_t done = qnnrt_cpu_fallback__border_convert(to, to_dtype, from, from_dtype, count);
+    const unsigned char *const bad =
+        (const unsigned char *)from + (size_t)done * qnnrt_ir_dtype_bytes(from_dtype);
+    if (done == count) return QNNRT_OK;
+    return qnnrt_error_set(err, QNNRT_E_MISMATCH, "%s \"%.200s\": element %llu is %lld, "
+                           "which does not fit %s", kind, t->value->name, (unsigned long long)done,
+                           (long long)qnnrt_cpu_fallback__border_get(bad, from_dtype),
+                           qnnrt_ir_dtype_name(to_dtype));
+}
+
 /* Set the elements of all inputs and weights. */
-static void qnnrt_cpu_fallback__call_inputs(qnnrt_cpu_fallback__call *call,
-                                            const qnnrt_graph_info *info,
-                                            const void *const *inputs)
+static qnnrt_result qnnrt_cpu_fallback__call_inputs(qnnrt_cpu_fallback__call *call,
+                                                    const qnnrt_graph_info *info,
+                                                    const void *const *inputs, qnnrt_error *err)
 {
     const qnnrt_cpu_fallback__step *const step = call->step;
     const qnnrt_ir *const part = step->part;
@@ -479,9 +524,10 @@ static void qnnrt_cpu_fallback__call_inputs(qnnrt_cpu_fallback__call *call,
         bytes = qnnrt_cpu_fallback__call_bytes(t, info->inputs[at].dtype);
         if (bytes > 0) {
             unsigned char *const room = qnnrt_cpu_fallback__call_room(call, bytes);
-            qnnrt_cpu_fallback__border_convert(room, qnnrt_cpu_fallback__border_inside(t->value),
-                                               data,
-                                               info->inputs[at].dtype, t->value->count);
+            const qnnrt_result result = qnnrt_cpu_fallback__call_convert(
+                t, "input", room, qnnrt_cpu_fallback__border_inside(t->value), data,
+                info->inputs[at].dtype, err);
+            if (result != QNNRT_OK) return result;
             data = room;
         }
         call->weights[i] = data;
@@ -489,6 +535,7 @@ static void qnnrt_cpu_fallback__call_inputs(qnnrt_cpu_fallback__call *call,
         while (part->inputs[input] != t->value) ++input;        /* those without elements */
         call->in[input] = data;
     }
+    return QNNRT_OK;
 }
 
 static void qnnrt_cpu_fallback__call_outputs(qnnrt_cpu_fallback__call *call,
@@ -519,21 +566,15 @@ static qnnrt_result qnnrt_cpu_fallback__call_finish(const qnnrt_cpu_fallback__ca
     size_t i, at, output = 0;
     for (i = 0; i < step->output_count; ++i) {
         const qnnrt_cpu_fallback_tensor *const t = &step->outputs[i];
-        int64_t value = 0;
-        uint64_t done;
+        qnnrt_result result;
         if (qnnrt_cpu_fallback__call_find(t, i, info->outputs, info->output_count, &at,
                                           NULL) != QNNRT_OK)
             continue;
         while (step->part->outputs[output] != t->value) ++output;
         if (qnnrt_cpu_fallback__call_bytes(t, info->outputs[at].dtype) == 0) continue;
-        done = qnnrt_cpu_fallback__border_convert(outputs[at], info->outputs[at].dtype,
-                                                  call->out[output],
-                                      qnnrt_cpu_fallback__border_inside(t->value), t->value->count);
-        if (done == t->value->count) continue;
-        memcpy(&value, (const unsigned char *)call->out[output] + (size_t)done * 8, 8);
-        return qnnrt_error_set(err, QNNRT_E_MISMATCH, "output \"%.200s\": element %llu is %lld, "
-                               "which does not fit int32", t->value->name, (unsigned long long)done,
-                               (long long)value);
+        result = qnnrt_cpu_fallback__call_convert(t, "output", outputs[at], info->outputs[at].dtype,
+            call->out[output], qnnrt_cpu_fallback__border_inside(t->value), err);
+        if (result != QNNRT_OK) return result;
     }
     return QNNRT_OK;
 }
@@ -573,14 +614,15 @@ static qnnrt_result qnnrt_cpu_fallback__call_exec(void *user, const qnnrt_graph_
         call.in = table;
         call.weights = table + step->part->input_count;
         call.out = out;
-        qnnrt_cpu_fallback__call_inputs(&call, info, inputs);
+        result = qnnrt_cpu_fallback__call_inputs(&call, info, inputs, err);
         qnnrt_cpu_fallback__call_outputs(&call, info, outputs);
         memset(&desc, 0, sizeof(desc));
         desc.hooks = *step->hooks;
         desc.data = qnnrt_cpu_fallback__call_weight;
         desc.data_user = &call;
         desc.wide = desc.ready = 1;
-        result = qnnrt_ir_run(step->part, &desc, call.in, call.out, err);
+        if (result == QNNRT_OK)
+            result = qnnrt_ir_run(step->part, &desc, call.in, call.out, err);
         if (result != QNNRT_OK && err != NULL) qnnrt_text_clean(err->text);
         if (result == QNNRT_OK) result = qnnrt_cpu_fallback__call_finish(&call, info, outputs, err);
     }

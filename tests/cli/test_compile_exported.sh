@@ -88,6 +88,29 @@ for way in "" "--backends cpu,host --backend_so cpu=$ref" "--backends cpu,host -
     check names_state "$(cat "$tmp/out")" sh -c '! grep -q "^  state " "$1"' - "$tmp/out"
 done
 
+# ---- narrow integers: int32 in libraries, of their own type on the host; both read one input ----
+cat >"$tmp/narrow.json" <<'JSON'
+{"model_name": "narrow", "graph_inputs": [{"name": "u", "shape": [4], "dtype": "uint8"}], "weights": [], "weight_name_mapping": {},
+ "graph_outputs": [{"name": "y", "shape": [4], "dtype": "float32"}, {"name": "z", "shape": [4], "dtype": "float32"}],
+ "nodes": [{"name": "y", "op_type": "aten.to.dtype", "inputs": [{"name": "u", "shape": [4], "dtype": "uint8"}],
+            "outputs": [{"name": "y", "shape": [4], "dtype": "float32"}], "attrs": {"dtype": "torch.float32"}},
+           {"name": "s", "op_type": "aten.add.Tensor", "inputs": [{"name": "u", "shape": [4], "dtype": "uint8"}],
+            "outputs": [{"name": "s", "shape": [4], "dtype": "uint8"}], "attrs": {"other": 200}},
+           {"name": "t", "op_type": "aten.to.dtype", "inputs": [{"name": "s", "shape": [4], "dtype": "uint8"}],
+            "outputs": [{"name": "t", "shape": [4], "dtype": "float32"}], "attrs": {"dtype": "torch.float32"}},
+           {"name": "z", "op_type": "aten.tanh.default", "inputs": [{"name": "t", "shape": [4], "dtype": "float32"}],
+            "outputs": [{"name": "z", "shape": [4], "dtype": "float32"}], "attrs": {}}]}
+JSON
+for pins in "" "--pin t=cpu" "--pin t=host"; do
+    # shellcheck disable=SC2086
+    compile narrow 0 'y                        largest value 3, difference 0' "$tmp/narrow.json" --verify 2 --backends cpu,host \
+        --backend_so "cpu=$ref" --pin y=cpu --pin z=cpu --pin s=host $pins
+done
+printf '\001\000\000\000\377\000\000\000\000\001\000\000\000\000\000\000' >"$tmp/u.raw"
+run --ctx_dir "$out" --backend_so "cpu=$ref" --input "u=$tmp/u.raw" --output_dir "$tmp/narrow"
+is narrow_beyond 1
+says narrow_beyond err 'input "u": element 2 is 256, which does not fit uint8'
+
 rm -rf "$e"
 mkdir "$e"
 compile no_graph 1 "config.json" "$e"
