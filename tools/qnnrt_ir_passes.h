@@ -3649,12 +3649,18 @@ static int qnnrt_pass__spans_named(const char *op, const char *rule)
     return strncmp(op, rule, length) == 0 && (op[length] == '\0' || op[length] == '.');
 }
 
+/* Return an end of a span as an integer; NaN is the `otherwise` end. */
+static int64_t qnnrt_pass__spans_end(double f, int64_t otherwise)
+{
+    return f >= 9.2e18 ? INT64_MAX : f <= -9.2e18 ? INT64_MIN : f == f ? (int64_t)f : otherwise;
+}
+
 /* Set what the integers of a value are. */
 static void qnnrt_pass__spans_set(qnnrt_ir_value *value, qnnrt_pass__span span, int ranged)
 {
     value->ranged = ranged;
-    value->low = span.low <= -9.2e18 ? INT64_MIN : (int64_t)span.low;
-    value->high = span.high >= 9.2e18 ? INT64_MAX : (int64_t)span.high;
+    value->low = qnnrt_pass__spans_end(span.low, INT64_MIN);
+    value->high = qnnrt_pass__spans_end(span.high, INT64_MAX);
 }
 
 static void qnnrt_pass__spans_node(qnnrt_ir_node *node)
