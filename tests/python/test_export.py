@@ -186,6 +186,13 @@ class Export(unittest.TestCase):
             for tensor in node["outputs"]:
                 self.assertIn("0/node/" + tensor["name"], self.samples)
 
+    def test_samples_are_float32_where_float64_has_no_numbers(self):
+        def forward(self, x, mask):                          # transformers' Canine: the mask is float32, the least number is of x
+            return x + (1.0 - mask.to(torch.float32)) * torch.finfo(x.dtype).min
+        self.export(module(forward), (torch.randn(2, 3), torch.ones(2, 3, dtype=torch.int64)))
+        self.assertEqual(self.metadata["computed_in"], "float32")
+        self.assertTrue(bool(self.samples["0/output/output"].isfinite().all()))
+
     def test_own_samples_and_ranges(self):
         model = nn.Embedding(8, 4)
         rows = [(torch.tensor([i, 7 - i]),) for i in range(3)]

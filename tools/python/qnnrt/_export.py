@@ -81,6 +81,8 @@ class _Export:
         for dtype in (torch.float64, None):
             try:
                 samples = self.work.compute(self.model, self.call, self.graph, rows, dtype, self.changed)
+                if dtype is not None and self.lost(rows, samples):
+                    continue
             except Exception as error:  # pylint: disable=broad-except
                 why = self.work.first_line(error)
                 continue
@@ -90,6 +92,14 @@ class _Export:
             return samples
         raise errors.UnsupportedError("torch cannot compute the model for its sample inputs: %s" % why,
                                       "Give inputs that the model takes: samples=[args, ..].")
+
+    def lost(self, rows: Sequence[Sequence[Any]], samples: Sequence[Dict[str, Any]]) -> bool:
+        """Whether float64 has no numbers where float32 has them: 0 times the smallest float64, in a mask that stays float32."""
+        if not any(x.is_floating_point() and not bool(x.isfinite().all()) for key, x in samples[0].items() if key.startswith("output/")):
+            return False
+        plain = self.work.compute(self.model, self.call, self.graph, rows[:1], None, self.changed)[0]
+        return any(x.is_floating_point() and bool((plain[key].isfinite() & ~x.isfinite()).any())
+                   for key, x in samples[0].items() if key.startswith("output/"))
 
     def check(self, rows: Sequence[Sequence[Any]], samples: Sequence[Dict[str, Any]], inner: bool) -> None:
         """Compare the graph, as torch computes it, with the model; add the values of nodes."""
