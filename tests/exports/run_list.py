@@ -145,7 +145,7 @@ def export(entry, folder):
         copy.deepcopy(model)(*copy.deepcopy(args), **copy.deepcopy(kwargs))
     began = time.process_time()
     try:
-        done = qnnrt.export(model, args, folder, kwargs=kwargs, ranges=entry.ranges)
+        done = qnnrt.export(model, args, folder, kwargs=kwargs, samples=entry.samples)
     except qnnrt.Error as error:
         return {"verdict": "not exported", "text": str(error), "hint": getattr(error, "hint", "") or ""}
     seconds = time.process_time() - began
@@ -428,7 +428,7 @@ def digest(*things):
 def keys(options, entry):
     """Return what the results of each step depend on."""
     package = os.path.join(TOP, "tools", "python", "qnnrt")
-    files = [os.path.join(package, n) for n in sorted(os.listdir(package)) if n in ("_export.py", "_torch_graph.py", "_operators.py", "_safetensors.py")]
+    files = [os.path.join(package, n) for n in sorted(os.listdir(package)) if n in ("_export.py", "_operators.py", "_safetensors.py") or n.startswith("_torch")]
     files += [HERE + "/own.py"] if entry.library == "own" else []
     found = {"export": digest(repr(entry), *files)}
     for b in options.backends:

@@ -28,14 +28,14 @@ class Row:
     inputs: dict        # name -> input; the names 0, 1, ... are positions
     options: dict       # of the constructor or of the config
     keep: bool = False  # keep the initial values of the weights
-    ranges: dict = dataclasses.field(default_factory=dict)
+    samples: int = 4    # 1 where other inputs than these may not fit
 
 
 ROWS = []
 
 
-def row(library, name, kind, inputs, keep=False, ranges=None, **options):
-    ROWS.append(Row(name, library, kind, inputs, options, keep, ranges or {}))
+def row(library, name, kind, inputs, keep=False, samples=4, **options):
+    ROWS.append(Row(name, library, kind, inputs, options, keep, samples))
 
 
 def ids(*shape, count=200):
@@ -133,9 +133,9 @@ TEXT = {"input_ids": ids(1, 16), "attention_mask": ("mask", (1, 16), 12)}
 ONLY = {"input_ids": ids(1, 16)}
 
 
-def hugging(name, kind, inputs=None, config=None, keep=False, parts=None, **options):
+def hugging(name, kind, inputs=None, config=None, keep=False, parts=None, samples=4, **options):
     """config: the name of the class of the config, if it is not that of the model. parts: configs inside of the config."""
-    row("transformers", "transformers." + name, kind, inputs or ONLY, keep, config=config, parts=parts or {}, **options)
+    row("transformers", "transformers." + name, kind, inputs or ONLY, keep, samples, config=config, parts=parts or {}, **options)
 
 
 def encoder(name, kind, inputs=TEXT, **options):
@@ -176,7 +176,7 @@ encoder("canine", "CanineModel", {"input_ids": ids(1, 64, count=5000)}, num_hash
 hugging("xlnet", "XLNetModel", TEXT, d_model=64, n_layer=2, n_head=4, d_inner=128, vocab_size=200, use_mems_eval=False)
 encoder("xlm", "XLMModel", emb_dim=64, n_layers=2, n_heads=4)
 encoder("esm", "EsmModel", pad_token_id=1, mask_token_id=32, position_embedding_type="rotary")
-encoder("layoutlm", "LayoutLMModel", dict(TEXT, bbox=("int", [[[5, 8, 20, 30]] * 16])), max_2d_position_embeddings=128)
+encoder("layoutlm", "LayoutLMModel", dict(TEXT, bbox=("int", [[[5, 8, 20, 30]] * 16])), max_2d_position_embeddings=128, samples=1)
 encoder("luke", "LukeModel", entity_vocab_size=20)
 encoder("nomic_bert", "NomicBertModel")
 encoder("ibert", "IBertModel", pad_token_id=1)
@@ -249,7 +249,7 @@ T5 = dict(d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4, vocab_size=2
 hugging("t5", "T5Model", BOTH, keep=True, **T5)
 hugging("t5_encoder", "T5EncoderModel", TEXT, keep=True, config="T5Config", **T5)
 hugging("umt5", "UMT5Model", BOTH, keep=True, **T5)
-hugging("switch", "SwitchTransformersModel", BOTH, keep=True, num_sparse_encoder_layers=1, num_sparse_decoder_layers=1, num_experts=2, **T5)
+hugging("switch", "SwitchTransformersModel", dict(BOTH, attention_mask=("mask", (1, 12), 12)), keep=True, num_sparse_encoder_layers=1, num_sparse_decoder_layers=1, num_experts=2, **T5)
 hugging("bart", "BartModel", BOTH, **SEQ)
 hugging("marian", "MarianMTModel", BOTH, config="MarianConfig", **SEQ)
 hugging("pegasus", "PegasusModel", BOTH, **SEQ)
@@ -278,7 +278,7 @@ picture("dinov3_vit", "DINOv3ViTModel", config="DINOv3ViTConfig")
 picture("segformer", "SegformerForSemanticSegmentation", **dict(STAGES, num_attention_heads=[1, 2, 2, 4], sr_ratios=[8, 4, 2, 1], decoder_hidden_size=32,
         patch_sizes=[7, 3, 3, 3], patch_size=None))
 picture("mobilevit", "MobileViTModel", hidden_sizes=[16, 24, 32], neck_hidden_sizes=[8, 16, 16, 24, 32, 40, 64], patch_size=2)
-hugging("cvt", "CvtModel", {"pixel_values": image(64)}, embed_dim=[16, 24, 48], depth=[1, 1, 2], num_heads=[1, 2, 4])
+hugging("cvt", "CvtModel", {"pixel_values": image(64)}, embed_dim=[16, 24, 48], depth=[1, 2, 3], num_heads=[1, 2, 4])
 picture("levit", "LevitModel", 224, image_size=224, hidden_sizes=[32, 48, 64], depths=[1, 1, 1], num_attention_heads=[2, 3, 4], key_dim=[8, 8, 8],
         patch_size=16)
 picture("vitdet", "VitDetModel", window_block_indices=[0], window_size=2, hidden_act="gelu")
@@ -289,7 +289,7 @@ DETR = dict(use_timm_backbone=False, backbone=None, use_pretrained_backbone=Fals
             decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64, num_queries=8)
 hugging("detr", "DetrForObjectDetection", {"pixel_values": image(64)}, parts={"backbone_config": RESNET}, **DETR)
 hugging("conditional_detr", "ConditionalDetrForObjectDetection", {"pixel_values": image(64)}, parts={"backbone_config": RESNET}, **DETR)
-hugging("deformable_detr", "DeformableDetrForObjectDetection", {"pixel_values": image(64)},
+hugging("deformable_detr", "DeformableDetrForObjectDetection", {"pixel_values": image(192)},
         parts={"backbone_config": dict(RESNET, out_features=["stage2", "stage3", "stage4"])}, num_feature_levels=4, **dict(DETR, decoder_layers=2))
 hugging("rt_detr", "RTDetrForObjectDetection", {"pixel_values": image(64)}, parts={"backbone_config": dict(RESNET, config="RTDetrResNetConfig",
         out_features=["stage2", "stage3", "stage4"])}, encoder_hidden_dim=32, encoder_in_channels=[24, 32, 48],
@@ -337,10 +337,10 @@ hugging("clip_vision", "CLIPVisionModel", {"pixel_values": image(64)}, config="C
 hugging("siglip", "SiglipModel", {"input_ids": ids(1, 16), "pixel_values": image(64)}, parts=TOWERS)
 hugging("blip", "BlipModel", SEEN, parts=TOWERS, projection_dim=32)
 hugging("vilt", "ViltModel", SEEN, **dict(PIXELS, vocab_size=200, max_position_embeddings=64, max_image_length=-1))
-hugging("owlvit", "OwlViTForObjectDetection", SEEN, parts=TOWERS, projection_dim=32)
+hugging("owlvit", "OwlViTForObjectDetection", SEEN, parts=TOWERS, projection_dim=64)
 hugging("llava", "LlavaForConditionalGeneration", {"input_ids": ("int", [[5, 7] + [199] * 16 + [9, 11]]), "pixel_values": image(64)},
         parts={"text_config": dict(SMALL, config="LlamaConfig", num_key_value_heads=2), "vision_config": dict(PIXELS, config="CLIPVisionConfig")},
-        image_token_index=199, image_token_id=199, vision_feature_layer=-1, use_cache=False)
+        samples=1, image_token_index=199, image_token_id=199, vision_feature_layer=-1, use_cache=False)
 hugging("patchtst", "PatchTSTForPrediction", {"past_values": normal(1, 32, 3)}, num_input_channels=3, context_length=32, patch_length=8, patch_stride=8,
         d_model=32, ffn_dim=64, num_hidden_layers=2, num_attention_heads=4, prediction_length=8, loss="mse")
 hugging("patchtsmixer", "PatchTSMixerForPrediction", {"past_values": normal(1, 32, 3)}, num_input_channels=3, context_length=32, patch_length=8,
@@ -364,7 +364,7 @@ audio("emformer", "Emformer", {"0": normal(1, 20, 32), "1": ("int", [16])}, inpu
       right_context_length=4)
 audio("hdemucs", "HDemucs", {"0": normal(1, 2, 4096)}, sources=["a", "b"], channels=8, depth=3, nfft=256)
 audio("wav2letter", "Wav2Letter", {"0": normal(1, 1, 2000)}, num_classes=29)
-audio("wavernn", "WaveRNN", {"0": normal(1, 1, 80), "1": normal(1, 1, 20, 12)}, upsample_scales=[2, 2, 4], n_classes=16, hop_length=16, n_rnn=32, n_fc=32, n_freq=20,
+audio("wavernn", "WaveRNN", {"0": normal(1, 1, 128), "1": normal(1, 1, 20, 12)}, upsample_scales=[2, 2, 4], n_classes=16, hop_length=16, n_rnn=32, n_fc=32, n_freq=20,
       n_hidden=16, n_output=32, kernel_size=5)
 audio("wav2vec2_base", "wav2vec2_model", {"0": normal(1, 2000)}, extractor_mode="group_norm", extractor_conv_layer_config=[[16, 10, 5], [16, 3, 2], [16, 2, 2]],
       extractor_conv_bias=False, encoder_embed_dim=32, encoder_projection_dropout=0.0, encoder_pos_conv_kernel=8, encoder_pos_conv_groups=4, encoder_num_layers=2,
