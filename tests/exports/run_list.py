@@ -333,9 +333,11 @@ def clean(text, options):
 
 
 def reason(text):
-    """Return the line of an error that says why, without what is in front of it."""
+    """Return why, in one line: of a refused graph its operators with what is wrong with them."""
     lines = [l.strip() for l in text.split("\n") if l.strip()]
-    return lines[0] if lines else ""
+    faults = sorted({"%s: %s" % (m[1], m[2].split(";")[0]) for m in (re.match(r"node \".*?\" \((\S+)\)(?: at \S+:\d+)?: (.*)", l) for l in lines) if m})
+    unknown = [f for f in faults if "operator is unknown" in f] or faults
+    return "; ".join(unknown[:2]) or (lines[0] if lines else "")
 
 
 def cause(text):
