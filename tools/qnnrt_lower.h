@@ -3877,6 +3877,7 @@ static qnnrt_lower__view qnnrt_lower__mask(qnnrt_lower__job *job, qnnrt_lower__h
         return qnnrt_lower__mask_known(job, h, &mask, values);
     }
     mask = qnnrt_lower__view_of(job, value, 1);
+    if (mask.rank == 0) mask.dims[mask.rank++] = 1;
     qnnrt_lower__mask_given(job, h, &mask);
     if (h->seen.tensor != QNNRT_LOWER__NONE) qnnrt_lower__mask_fold(job, h, &h->seen);
     qnnrt_lower__mask_fold(job, h, &mask);
