@@ -2623,7 +2623,7 @@ static qnnrt_result qnnrt_manifest__call(qnnrt_run *run, const char *call, int g
 
 QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_reset(qnnrt_run *run, qnnrt_error *err)
 {
-    const qnnrt_manifest__states *s;
+    const qnnrt_manifest__states *s = NULL;
     unsigned char *base;
     const qnnrt_result result = qnnrt_manifest__call(run, "qnnrt_manifest_reset", 1, &s, &base,
                                                      err);
@@ -2688,7 +2688,7 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_save(qnnrt_run *run,
                                                                  size_t bytes),
                                                     void *user, qnnrt_error *err)
 {
-    const qnnrt_manifest__states *s;
+    const qnnrt_manifest__states *s = NULL;
     qnnrt_manifest__sink sink;
     unsigned char *base;
     char length[8];
@@ -2800,7 +2800,7 @@ static qnnrt_result qnnrt_manifest__known(const qnnrt_manifest__states *s,
 QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_restore(qnnrt_run *run, const void *data,
                                                        size_t bytes, qnnrt_error *err)
 {
-    const qnnrt_manifest__states *s;
+    const qnnrt_manifest__states *s = NULL;
     const unsigned char *from = (const unsigned char *)data;
     qnnrt_manifest__file file;
     unsigned char *base;
