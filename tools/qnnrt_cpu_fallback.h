@@ -224,9 +224,9 @@ static int qnnrt_cpu_fallback__border_takes(const qnnrt_ir_value *value, qnnrt_d
 {
     const qnnrt_dtype inside = qnnrt_cpu_fallback__border_inside(value);
     if (inside == outside) return 1;
-    if (value->origin != QNNRT_IR_WEIGHT && qnnrt_cpu_fallback__border_integer(inside) > 0)
+    if (inside == QNNRT_DTYPE_I64 || (value->origin != QNNRT_IR_WEIGHT &&
+                                      qnnrt_cpu_fallback__border_integer(inside) > 0))
         return outside == QNNRT_DTYPE_I32;
-    if (inside == QNNRT_DTYPE_I64) return outside == QNNRT_DTYPE_I32;
     return value->origin != QNNRT_IR_WEIGHT && qnnrt_cpu_fallback__border_float(inside) &&
            qnnrt_cpu_fallback__border_float(outside);
 }

@@ -19,7 +19,7 @@ import sys
 import torch
 import transformers
 
-from decoders import LLAMA3, SIZES
+from decoders import LLAMA3, SIZES, randomize
 
 GONE = object()
 KINDS = ["Llama", "Mistral", "Qwen2", "Qwen3", "Phi3", "Gemma", "Gemma2"]
@@ -87,14 +87,7 @@ def make(kind, edit, folder, seed):
         torch.manual_seed(seed)
         config = transformers.AutoConfig.from_pretrained(folder)
         model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager").eval()
-        with torch.no_grad():
-            for key, weight in model.named_parameters():
-                if "norm" in key:
-                    weight.add_(torch.randn_like(weight) * 0.3)
-                elif weight.dim() == 1:
-                    weight.copy_(torch.randn_like(weight) * 0.3)
-                else:
-                    weight.copy_(torch.randn_like(weight) * weight.shape[-1] ** -0.5 * (4 if "embed" in key else 1.5))
+        randomize(model)
         model.save_pretrained(folder)
         open(path, "w").write(text)
         model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()

@@ -49,12 +49,8 @@ CASES = {
 }
 
 
-def make(name, folder):
-    """Save a model whose weights, biases and norms are random. Return it in float32."""
-    kind, options = CASES[name]
-    torch.manual_seed(sorted(CASES).index(name))
-    config = getattr(transformers, kind + "Config")(**{**SIZES, **options}, attn_implementation="eager")
-    model = getattr(transformers, kind + "ForCausalLM")(config).eval()
+def randomize(model):
+    """Give a model random weights, biases and norms, large enough that each of them shows in its logits."""
     with torch.no_grad():
         for key, weight in model.named_parameters():
             if "norm" in key:
@@ -63,8 +59,17 @@ def make(name, folder):
                 weight.copy_(torch.randn_like(weight) * 0.3)
             else:
                 weight.copy_(torch.randn_like(weight) * weight.shape[-1] ** -0.5 * (4 if "embed" in key else 1.5))
-        if name.endswith("bf16"):
-            model = model.to(torch.bfloat16)
+
+
+def make(name, folder):
+    """Save a model whose weights, biases and norms are random. Return it in float32."""
+    kind, options = CASES[name]
+    torch.manual_seed(sorted(CASES).index(name))
+    config = getattr(transformers, kind + "Config")(**{**SIZES, **options}, attn_implementation="eager")
+    model = getattr(transformers, kind + "ForCausalLM")(config).eval()
+    randomize(model)
+    if name.endswith("bf16"):
+        model = model.to(torch.bfloat16)
     shutil.rmtree(folder, ignore_errors=True)
     model.save_pretrained(folder)
     # Read again: .to(bfloat16) has rounded the frequencies of positions, which are not saved.

@@ -380,10 +380,11 @@ int verify_files(aten *a, char *const *paths, size_t count);
 /* Read the elements of an input from a file: [value->count]. Return 0 after printing an error. */
 int sample_read(const tool *t, const char *path, const qnnrt_ir_value *value, double *out);
 
-/* Read all inputs of a graph from the files that a line of a list names. inputs: [input_count].
-   Return 0 after printing an error. */
 struct input_list;
 struct list_line;
+
+/* Read all inputs of a graph from the files that a line of a list names. inputs: [input_count].
+   Return 0 after printing an error. */
 int sample_line(tool *t, const struct input_list *list, const struct list_line *line,
                 const qnnrt_ir *ir, const char *graph, double *const *inputs);
 
