@@ -2649,6 +2649,7 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
    type with "?" may be null; without a default and without "?" it must be given. Names of ATen
    without "aten."; "q." are those that passes make. */
 #define QNNRT_IR__CONV "ints stride=1, ints padding=0, ints dilation=1, int groups=1"
+#define QNNRT_IR__CONV_SAME "ints stride=1, str padding=valid, ints dilation=1, int groups=1"
 #define QNNRT_IR__OPS(X) \
     /* one input, element by element */ \
     X("relu.default", 1, 1, "", same, unary) \
@@ -2849,10 +2850,9 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("conv1d.default", 2, 3, QNNRT_IR__CONV, conv, conv) \
     X("conv2d.default", 2, 3, QNNRT_IR__CONV, conv, conv) \
     X("conv3d.default", 2, 3, QNNRT_IR__CONV, conv, conv) \
-    X("conv1d.padding", 2, 3, \
-      "ints stride=1, str padding=valid, ints dilation=1, int groups=1", conv, conv) \
-    X("conv2d.padding", 2, 3, \
-      "ints stride=1, str padding=valid, ints dilation=1, int groups=1", conv, conv) \
+    X("conv3d.padding", 2, 3, QNNRT_IR__CONV_SAME, conv, conv) \
+    X("conv1d.padding", 2, 3, QNNRT_IR__CONV_SAME, conv, conv) \
+    X("conv2d.padding", 2, 3, QNNRT_IR__CONV_SAME, conv, conv) \
     X("conv_transpose1d.default", 2, 3, "ints stride=1, ints padding=0, ints output_padding=0, " \
       "int groups=1, ints dilation=1", deconv, deconv) \
     X("conv_transpose2d.input", 2, 3, "ints stride=1, ints padding=0, ints output_padding=0, " \

@@ -1,8 +1,9 @@
-/* ir_graph.h - graphs of qnnrt_ir.h in tests: written with ' instead of ", or read from tests/data/ir */
+/* ir_graph.h - graphs of qnnrt_ir.h in tests: written with ' instead of " */
 #ifndef IR_GRAPH_H
 #define IR_GRAPH_H
 
 #include "test.h"
+#include "ir_recorded.h"
 
 /* ---- pieces of a graph: GRAPH(...) is closed by the caller with "}", or goes on with ", ..." ---- */
 
@@ -44,31 +45,6 @@ static inline qnnrt_ir *ir_graph(const char *text, const qnnrt_ir_desc *desc, qn
         ir = NULL;
     }
     if (ir == NULL) printf("    %s\n", why->text);
-    return ir;
-}
-
-/* The decoders of pytorch-ir among the tests' graphs have plain rotary embeddings. */
-static inline qnnrt_ir_desc ir_plain_rope(void)
-{
-    qnnrt_ir_desc desc;
-    memset(&desc, 0, sizeof(desc));
-    desc.plain_rope = 1;
-    return desc;
-}
-
-/* Read tests/data/ir/STEM.json. Return NULL after printing an error. */
-static inline qnnrt_ir *ir_file(const char *stem, qnnrt_error *why)
-{
-    char path[200];
-    size_t bytes = 0;
-    qnnrt_ir *ir = NULL;
-    const qnnrt_ir_desc desc = ir_plain_rope();
-    void *text;
-    snprintf(path, sizeof path, "tests/data/ir/%s.json", stem);
-    text = test_read_file(path, &bytes);
-    if (text == NULL) printf("    %s cannot be read\n", path);
-    else if (qnnrt_ir_read((const char *)text, bytes, &desc, &ir, why) != QNNRT_OK) printf("    %s: %s\n", path, why->text);
-    free(text);
     return ir;
 }
 

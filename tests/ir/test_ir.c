@@ -416,39 +416,46 @@ TEST(ir_finds_all_faults_of_a_graph_at_once)
 
 /* ---- what PyTorch computes (tests/ir/record_ir.py) ---- */
 
-static qnnrt_ir *recorded(void)
-{
-    qnnrt_ir *ir = NULL;
-    size_t bytes;
-    void *text = test_read_file("tests/data/ir/ops.json", &bytes);
-    if (text != NULL && qnnrt_ir_read((const char *)text, bytes, NULL, &ir, &err) != QNNRT_OK) ir = NULL;
-    free(text);
-    return ir;
-}
+/* Call a test for each file. */
+#define RECORDED(function)                                                          \
+    do {                                                                            \
+        size_t file_;                                                               \
+        for (file_ = 0; ir_recorded(file_) != NULL; ++file_)                        \
+            TRY(function(ir_file(ir_recorded(file_), &err)));                       \
+    } while (0)
 
-TEST(ir_infers_what_pytorch_computes)
+static void infers(qnnrt_ir *ir)
 {
-    qnnrt_ir *ir = recorded();
     size_t i;
     CHECK(ir != NULL);
     if (check(ir) != QNNRT_OK) printf("%s\n", err.text);
     CHECK_EQ(count, 0);
-    CHECK(ir->node_count > 600);
     for (i = 0; i < ir->node_count; ++i) CHECK(ir->nodes[i]->at == i);
     qnnrt_ir_free(ir);
+}
+
+TEST(ir_infers_what_pytorch_computes)
+{
+    RECORDED(infers);
 }
 
 TEST(ir_knows_what_pytorch_computes_for_every_operator)
 {
     static const char *const ours[] = { "getitem", "rope", "empty.memory_format", "empty_like.default" };
-    qnnrt_ir *ir = recorded();
+    qnnrt_ir *files[16];
     const qnnrt_ir_op *op;
-    size_t i, k, missing = 0;
-    CHECK(ir != NULL);
+    size_t i, k, file, missing = 0;
+    for (file = 0; ir_recorded(file) != NULL; ++file) {
+        CHECK(file < 16);
+        files[file] = ir_file(ir_recorded(file), &err);
+        CHECK(files[file] != NULL);
+    }
     for (i = 0; (op = qnnrt_ir_op_get(i)) != NULL; ++i) {
+        int known = strncmp(op->name, "q.", 2) == 0;
         CHECK(qnnrt_ir_op_find(op->name) == op);            /* none occurs twice */
-        for (k = 0; k < ir->node_count && ir->nodes[k]->info != op; ++k) {}
-        if (k < ir->node_count || strncmp(op->name, "q.", 2) == 0) continue;
+        for (file = 0; ir_recorded(file) != NULL; ++file)
+            for (k = 0; k < files[file]->node_count && !known; ++k) known = files[file]->nodes[k]->info == op;
+        if (known) continue;
         for (k = 0; k < 4 && strcmp(ours[k], op->name) != 0; ++k) {}
         if (k < 4) continue;
         printf("    no case of %s\n", op->name);
@@ -460,12 +467,11 @@ TEST(ir_knows_what_pytorch_computes_for_every_operator)
     CHECK(qnnrt_ir_op_find("relu_.default") == qnnrt_ir_op_find("relu.default") && qnnrt_ir_op_find("neg_.default") == NULL);
     CHECK(qnnrt_ir_op_find("_unsafe_view.default") == qnnrt_ir_op_find("view.default"));
     CHECK(qnnrt_ir_op_find("concat.default") == qnnrt_ir_op_find("cat.default"));
-    qnnrt_ir_free(ir);
+    for (file = 0; ir_recorded(file) != NULL; ++file) qnnrt_ir_free(files[file]);
 }
 
-TEST(ir_finds_every_wrong_shape_and_dtype)
+static void finds_wrong_shapes(qnnrt_ir *ir)
 {
-    qnnrt_ir *ir = recorded();
     size_t i, k;
     CHECK(ir != NULL);
     for (i = 0; i < ir->node_count; ++i) {
@@ -485,6 +491,11 @@ TEST(ir_finds_every_wrong_shape_and_dtype)
     }
     CHECK_EQ(check(ir), QNNRT_OK);
     qnnrt_ir_free(ir);
+}
+
+TEST(ir_finds_every_wrong_shape_and_dtype)
+{
+    RECORDED(finds_wrong_shapes);
 }
 
 /* ---- arguments ---- */
@@ -545,7 +556,7 @@ TEST(ir_arguments_have_the_defaults_of_aten)
 
 TEST(ir_puts_absent_inputs_where_they_belong)
 {
-    qnnrt_ir *ir = recorded();
+    qnnrt_ir *ir = ir_file("ops", &err);
     size_t i, gaps = 0, norms = 0;
     CHECK(ir != NULL);
     for (i = 0; i < ir->node_count; ++i) {
@@ -771,9 +782,8 @@ static const qnnrt_ir_value *value_of(const qnnrt_ir *ir, const char *name)
     return NULL;
 }
 
-TEST(ir_evaluates_what_pytorch_computes)
+static void evaluates(qnnrt_ir *ir)
 {
-    qnnrt_ir *ir = recorded();
     size_t i, k, n, compared = 0, wrong = 0;
     CHECK(ir != NULL);
     CHECK_EQ(check(ir), QNNRT_OK);
@@ -813,8 +823,13 @@ TEST(ir_evaluates_what_pytorch_computes)
         }
     }
     CHECK_EQ(wrong, 0);
-    CHECK(compared > 5000);
+    CHECK(compared > 100);
     qnnrt_ir_free(ir);
+}
+
+TEST(ir_evaluates_what_pytorch_computes)
+{
+    RECORDED(evaluates);
 }
 
 /* ---- folding ---- */
@@ -1105,7 +1120,7 @@ TEST(ir_normalizes_weights_along_any_dimension)
 
 TEST(ir_folds_the_recorded_graph_to_nothing)
 {
-    qnnrt_ir *ir = recorded();
+    qnnrt_ir *ir = ir_file("ops", &err);
     size_t folded = 0;
     CHECK(ir != NULL);
     CHECK_EQ(qnnrt_ir_fold(ir, 0, &folded, &err), QNNRT_OK);

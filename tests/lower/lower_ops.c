@@ -1,8 +1,8 @@
 /* lower_ops.c - the operators of the compiler on several backends: a table of what is right
 
-       lower_ops [--all] BACKEND.so ...
+       lower_ops [--all] [GRAPH.json] BACKEND.so ...
 
-   For each recorded case (tests/data/ir/ops.json) a graph with one node is built and run, once with the weights
+   For each recorded case (default tests/data/ir/ops.json) a graph with one node is built and run, once with the weights
    of layers as constants and once with all tensors as inputs. A row for each operator: for each backend how many
    cases are right, and the largest error in parts of the largest value. --all lists each case that is not.
    The exit status is 1 if a case is wrong by more than 1e-2, which is not the same as refused. */
@@ -37,13 +37,17 @@ int main(int argc, char **argv)
     qnnrt_ir *ir;
     size_t bytes, i, k, b, count = 0, right[MOST_BACKENDS] = {0}, cases[MOST_BACKENDS] = {0}, wrong = 0;
     int all = 0;
-    char *text = read_file("tests/data/ir/ops.json", &bytes);
+    char *text;
+    const char *path = "tests/data/ir/ops.json";
+    for (i = 1; i < (size_t)argc; ++i) if (strstr(argv[i], ".json") != NULL) path = argv[i];
+    text = read_file(path, &bytes);
     if (qnnrt_ir_read(text, bytes, NULL, &ir, &err) != QNNRT_OK) return 2;
     printf("%-36s", "operator");
     for (i = 1; i < (size_t)argc; ++i) {
         qnnrt_backend_desc desc;
         const char *name = strrchr(argv[i], '/');
         if (strcmp(argv[i], "--all") == 0) { all = 1; continue; }
+        if (argv[i] == path) continue;
         if (count == MOST_BACKENDS) return 2;
         memset(&desc, 0, sizeof(desc));
         desc.path = argv[i];

@@ -6,7 +6,7 @@ adaptive_avg_pool1d.default adaptive_avg_pool2d.default add.Scalar add.Tensor ad
 amin.default any.default any.dim arange.default arange.start arange.start_step argmax.default argmin.default argsort.default
 avg_pool1d.default avg_pool2d.default baddbmm.default batch_norm.default bitwise_and.Tensor bitwise_not.default bitwise_or.Tensor
 bitwise_xor.Tensor bmm.default cat.default ceil.default chunk.default clamp.default clamp_max.default clamp_min.default clone.default
-constant_pad_nd.default contiguous.default conv1d.default conv1d.padding conv2d.default conv2d.padding conv3d.default
+constant_pad_nd.default contiguous.default conv1d.default conv1d.padding conv2d.default conv2d.padding conv3d.default conv3d.padding
 conv_transpose1d.default conv_transpose2d.input convolution.default copy.default cos.default cumprod.default cumsum.default detach.default
 diff.default div.Scalar div.Tensor div.Tensor_mode dropout.default elu.default embedding.default empty.memory_format empty_like.default
 eq.Scalar eq.Tensor erf.default exp.default expand.default expand_as.default feature_dropout.default fill.Scalar flatten.using_ints
