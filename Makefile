@@ -157,8 +157,9 @@ engine-libs:
 	@$(PYTHON) tools/fetch/engine-libs.py --dir $(B)/engines $(ENGINES)
 
 # A virtual environment of Python with the packages of a file, by hash.
-venv = $(PYTHON) -m venv --clear $(@D) && $(@D)/bin/python -m pip install --quiet --disable-pip-version-check \
-       --no-compile --no-deps --only-binary=:all: --require-hashes -r $<
+venv_of = $(PYTHON) -m venv --clear $(@D) && $(@D)/bin/python -m pip install --quiet --disable-pip-version-check \
+          --no-compile --no-deps --only-binary=:all: --require-hashes -r $(1)
+venv    = $(call venv_of,$<)
 
 # What else there is, each file on a subject of its own.
 PARTS := $(addprefix tests/make/,run.mk configs.mk tests.mk project.mk real.mk bench.mk engines.mk exports.mk ggml.mk python.mk android.mk)

@@ -5,12 +5,20 @@
 EXPORTS      ?= $(B)/exports
 EXPORT        = LD_LIBRARY_PATH=$(abspath $(EXPORTS))/stubs $(EXPORTS)/venv/bin/python tests/exports
 EXPORT_LIST   = $(EXPORT)/run_list.py --build $(B) --out $(EXPORTS)/list $(if $(filter command line,$(origin BACKEND)),--backend $(BACKEND))
-$(EXPORTS)/venv/.made: tests/exports/requirements.txt tests/exports/requirements-audio.txt tests/exports/cuda_stubs.py
-	$(venv)
-	$(EXPORTS)/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --only-binary=:all: --require-hashes \
+EXPORTS_NEED  = tests/exports/requirements.txt tests/exports/requirements-audio.txt tests/exports/cuda_stubs.py
+# Made again when these files have another content, not when they are newer: checkouts share what is installed.
+EXPORTS_SUM  := $(shell cat $(EXPORTS_NEED) | cksum)
+ifneq ($(EXPORTS_SUM),$(shell cat $(EXPORTS)/venv/.made 2>/dev/null))
+.PHONY: $(EXPORTS)/venv/.made
+endif
+$(EXPORTS)/venv/.made:
+	@mkdir -p $(EXPORTS)
+	@echo "exports: installing PyTorch"
+	@$(call venv_of,tests/exports/requirements.txt)
+	@$(EXPORTS)/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --only-binary=:all: --require-hashes \
 	    --upgrade --target $(EXPORTS)/audio -r tests/exports/requirements-audio.txt
-	CC='$(CC)' $(EXPORTS)/venv/bin/python tests/exports/cuda_stubs.py $(EXPORTS)/venv/lib/python3*/site-packages/torch $(EXPORTS)/stubs
-	@touch $@
+	@CC='$(CC)' $(EXPORTS)/venv/bin/python tests/exports/cuda_stubs.py $(EXPORTS)/venv/lib/python3*/site-packages/torch $(EXPORTS)/stubs
+	@echo '$(EXPORTS_SUM)' > $@
 
 .PHONY: exports test-exports test-export test-decoders config-keys
 ## exports: export 250 models from PyTorch, compile and run them, and write LIST.md and REFUSED.md to build/exports/list (MODELS="bert ..", BACKEND=ref)
@@ -26,7 +34,7 @@ test-exports: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so $(B)/libqnn
 ## test-export: tests of qnnrt.export() itself, which need PyTorch
 test-export: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so $(B)/libqnnrt.so
 	@QNNRT_BUILD=$(abspath $(B)) QNNRT_PROGRAMS=$(abspath $(B)) QNNRT_LIBRARY=$(abspath $(B))/libqnnrt.so PYTHONPATH=tools/python:tests/python \
-	    LD_LIBRARY_PATH=$(abspath $(EXPORTS))/stubs $(EXPORTS)/venv/bin/python -W ignore -m unittest test_export
+	    LD_LIBRARY_PATH=$(abspath $(EXPORTS))/stubs $(EXPORTS)/venv/bin/python -W ignore tests/python/test_export.py
 
 ## config-keys: unusual keys of config.json, with transformers' logits as the measure, for each architecture (SEED=1, RANDOM=20)
 config-keys: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/qnnrt-llm $(B)/libQnnRef.so

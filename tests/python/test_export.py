@@ -455,4 +455,7 @@ class Export(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    done = unittest.main(exit=False).result
+    bad, skipped = len(done.failures) + len(done.errors), len(done.skipped)
+    print("%d passed, %d failed%s" % (done.testsRun - bad - skipped, bad, ", %d skipped" % skipped if skipped else ""))
+    sys.exit(1 if bad else 0)
