@@ -369,6 +369,8 @@ extern "C" {
 
 #define QNNRT_COMPILE__HOST SIZE_MAX             /* "context" of a step on the host */
 
+enum { QNNRT_COMPILE__TEXT = 256 };              /* most bytes of a constant in host.json */
+
 /* A weight, as several graphs know it. */
 typedef struct qnnrt_compile__key {
     const void *identity;
@@ -512,6 +514,15 @@ static int qnnrt_compile__is_static(const qnnrt_ir_value *value)
     return value->origin == QNNRT_IR_WEIGHT || value->origin == QNNRT_IR_CONSTANT;
 }
 
+/* Return true if a step of the host has the data of a value as an input: weights, and constants
+   with more bytes than the text of host.json should have. */
+static int qnnrt_compile__is_bound(const qnnrt_ir_value *value)
+{
+    return value->origin == QNNRT_IR_WEIGHT ||
+           (value->origin == QNNRT_IR_CONSTANT &&
+            value->count > QNNRT_COMPILE__TEXT / qnnrt_ir_dtype_bytes(value->dtype));
+}
+
 /* Which part makes a value, and which parts read it. */
 typedef struct qnnrt_compile__flow {
     size_t       *maker;             /* [value_count]: part + 1; 0: none */
@@ -540,7 +551,7 @@ static void qnnrt_compile__inputs(qnnrt_compile *p, qnnrt_compile__part *part,
                 continue;
             flow->seen[value->number] = part->number + 1;
             if (!qnnrt_compile__is_static(value)) part->inputs[count++] = value;
-            else if (host && value->origin == QNNRT_IR_WEIGHT)
+            else if (host && qnnrt_compile__is_bound(value))
                 part->weights[part->weight_count++] = value;
         }
     part->input_count = count;
@@ -1138,7 +1149,7 @@ static qnnrt_result qnnrt_compile__choose(qnnrt_compile *p, qnnrt_compile__graph
 /* =====================================================================================
    UNIT                                                                            >>unit
    Contexts: the parts of all graphs that one library compiles together.
-   Needs: >>config >>arena >>border >>ask     Knows nothing of: plans
+   Needs: >>config >>arena >>steps >>border >>ask     Knows nothing of: plans
    ===================================================================================== */
 
 static qnnrt_dtype qnnrt_compile__io(void *user, const qnnrt_ir *ir, const qnnrt_ir_value *value,
@@ -1196,6 +1207,21 @@ static int qnnrt_compile__copy_outputs(qnnrt_compile *p, const qnnrt_ir *whole, 
                                                                        ir->outputs[i]->name),
                                         "alias.default"))
             return 0;
+    }
+    return 1;
+}
+
+/* Let constants of a part of the host that are inputs of its step be weights. Return 0 when out of
+   memory. */
+static int qnnrt_compile__bind(qnnrt_ir *ir)
+{
+    size_t i;
+    for (i = 0; i < ir->value_count; ++i) {
+        qnnrt_ir_value *value = ir->values[i];
+        if (value->origin != QNNRT_IR_CONSTANT || !qnnrt_compile__is_bound(value)) continue;
+        value->origin = QNNRT_IR_WEIGHT;         /* a key that no other shape has: */
+        value->key = qnnrt_ir_text(ir, value->name);
+        if (value->key == NULL) return 0;
     }
     return 1;
 }
@@ -1364,7 +1390,8 @@ static qnnrt_result qnnrt_compile__units(qnnrt_compile *p, qnnrt_error *err)
             if (result != QNNRT_OK) return result;
             part->info.ir = part->ir;
             if (p->backends[part->info.backend].backend == NULL) {
-                if (!qnnrt_compile__copy_outputs(p, graph->ir, part->ir))
+                if (!qnnrt_compile__copy_outputs(p, graph->ir, part->ir) ||
+                    !qnnrt_compile__bind(part->ir))
                     return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
                 continue;
             }
@@ -2221,7 +2248,8 @@ static void qnnrt_compile__weight_only_host(qnnrt_compile *p, size_t backend)
         const qnnrt_ir_value *value = p->constant_values[i];
         const qnnrt_weight *weight = qnnrt_lower_weight_of(value);
         qnnrt_lower_weight_only *w = &list[count];
-        if (!qnnrt_compile__is_float(value->dtype) || value->rank < 2) continue;
+        if (value == NULL || value->origin != QNNRT_IR_WEIGHT ||
+            !qnnrt_compile__is_float(value->dtype) || value->rank < 2) continue;
         w->name = weight != NULL && weight->name[0] != '\0' ? weight->name : value->name;
         w->type = "host steps";
         w->weight = weight;
@@ -2721,5 +2749,6 @@ QNNRT_COMPILE_API const qnnrt_compile_info *qnnrt_compile_get_info(qnnrt_compile
            API:   costs of backends: .bandwidth, .per_node, .per_step; .costs.prefer.
            Added  QNNRT_COMPILE_PLAN_CHECK. Without it, plans are no longer checked a second time.
            Needs QNNRT_IR_PASSES_IMPLEMENTATION.
+           Changed: constants of host steps with more than 256 bytes are in info.constants.
    0.4.0   First version.
    --------------------------------------------------------------------------------------------- */

@@ -42,6 +42,7 @@
            { "version": 1, "steps": { "gather_0": { a graph as qnnrt_ir_write() writes it }, ... } }
        It has no weights. Each weight that a part reads is an input of its step; a program binds it
        to a constant, which is a part of a mapped file. Such a table is read in place, row by row.
+       qnnrt_compile.h makes weights of constants with more than 256 bytes, too.
 
    The border
        A step has the inputs of its part, then its weights, and the outputs of its part, by name.

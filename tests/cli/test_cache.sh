@@ -190,7 +190,7 @@ mixed mixed1 --verify 1
 is mixed 0
 says mixed_new out "cache     new entry"
 several=$(key)
-check mixed_files "$(ls "$tmp/mixed1")" test -s "$tmp/mixed1/host.json" -a -s "$tmp/mixed1/torch_cnn_host_0.raw" -a \
+check mixed_files "$(ls "$tmp/mixed1")" test -s "$tmp/mixed1/host.json" -a -s "$tmp/mixed1/torch_cnn_host.raw" -a \
     -s "$tmp/mixed1/torch_cnn_npu_0.bin" -a -s "$tmp/mixed1/torch_cnn_cpu_0.bin" -a -s "$tmp/mixed1/qnnrt.json"
 mixed mixed2 --verify 1
 is mixed_again 0

@@ -61,7 +61,7 @@ mixed() {
 mixed embedded --embedding host
 holds embedded "$tmp/said" '  step 0   host   1 nodes, "embedding" to "embedding"'
 holds embedded "$out/qnnrt.json" '"rope": {"theta": 10000.0, "pairs": "half"}'
-check embedded_table "$(ls -l "$out")" test "$(wc -c <"$out/model_host_0.raw")" -eq 131072
+check embedded_table "$(ls -l "$out")" test "$(wc -c <"$out/model_host.raw")" -eq 131072
 check embedded_steps "$(ls "$out")" test "$(ls "$out" | wc -l)" -eq 4
 mixed embedded_weight_only --embedding host --fp16 --weight_bits 8
 holds embedded_weight_only "$tmp/said" 'quantized 29 of 29 weights on npu: 1,638,400 bytes became '

@@ -177,17 +177,41 @@ static int compile_text(tool *t, compile_files *out, const char *name, qnnrt_res
     return good;
 }
 
-/* Write a constant of the host to a file. Return 0 after printing an error. */
-static int compile_constant(const aten *a, size_t number, const char *path)
+/* Write all constants to one file, and describe them. Return 0 after printing an error. */
+static int compile_constants(const aten *a, char *path, qnnrt_manifest_constant *list,
+                             compile_files *out)
 {
-    const qnnrt_compile_constant *constant =
-        &qnnrt_compile_get_info(a->program)->constants[number];
-    OWNED void *data = cli_alloc((size_t)constant->bytes, 1);
-    qnnrt_error err;
-    int good = qnnrt_compile_load(a->program, number, data, &err) == QNNRT_OK;
-    if (!good) fail(a->t, NULL, cli_hint(&err), "%s", cli_told(&err));
-    else if (!(good = cli_write_file(path, data, (size_t)constant->bytes, 0)))
+    enum { ALIGN = 64 };
+    static const char zeros[ALIGN] = "";
+    const qnnrt_compile_info *info = qnnrt_compile_get_info(a->program);
+    uint64_t at = 0;
+    cli_file file;
+    qnnrt_error err = {0};
+    errno = 0;
+    int good = cli_create(&file, path, 0);
+    const int made = good;
+    for (size_t i = 0; i < info->constant_count && good; ++i) {
+        const qnnrt_compile_constant *from = &info->constants[i];
+        const size_t bytes = (size_t)from->bytes, pad = (size_t)(-at % ALIGN);
+        OWNED void *data = cli_alloc(bytes, 1);
+        list[i].tensor.name = from->name;
+        list[i].tensor.dtype = from->dtype;
+        list[i].tensor.rank = from->rank;
+        list[i].tensor.dims = from->dims;
+        list[i].file = compile_base(path);
+        list[i].offset = at + pad;
+        list[i].data = from->data;
+        good = qnnrt_compile_load(a->program, i, data, &err) == QNNRT_OK &&
+               fwrite(zeros, 1, pad, file.file) == pad &&
+               fwrite(data, 1, bytes, file.file) == bytes;
+        at += pad + bytes;
+    }
+    if (made) good = cli_finish(&file, good);
+    if (err.code != QNNRT_OK) fail(a->t, NULL, cli_hint(&err), "%s", cli_told(&err));
+    else if (!good)
         fail(a->t, NULL, CLI_WRITE_HINT, "cannot write %s: %s", path, strerror(errno));
+    if (good) compile_wrote(out, path);
+    else free(path);
     return good;
 }
 
@@ -298,19 +322,8 @@ static int compile_parts(const aten *a, const char *path, compile_files *out)
         contexts[i].role = role;
         contexts[i].sha256 = hashes[i];
     }
-    for (size_t i = 0; i < info->constant_count && good; ++i) {
-        const qnnrt_compile_constant *from = &info->constants[i];
-        char *file = cli_text("%s_host_%lu.raw", path, (unsigned long)i);
-        constants[i].tensor.name = from->name;
-        constants[i].file = compile_base(file);
-        constants[i].tensor.dtype = from->dtype;
-        constants[i].tensor.rank = from->rank;
-        constants[i].tensor.dims = from->dims;
-        constants[i].data = from->data;
-        good = compile_constant(a, i, file);
-        if (good) compile_wrote(out, file);
-        else free(file);
-    }
+    if (info->constant_count > 0 && good)
+        good = compile_constants(a, cli_text("%s_host.raw", path), constants, out);
     desc.contexts = contexts;
     desc.context_count = count;
     desc.constants = constants;
