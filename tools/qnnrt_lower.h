@@ -2175,6 +2175,30 @@ static int32_t qnnrt_lower__inverse(qnnrt_lower__job *job, int32_t t)
     return qnnrt_lower__op_as(job, "ElementWiseDivide", inputs, 2, t, dtype, NULL);
 }
 
+/* Return true if x is an input of the graph times numbers: the angle of a position or of a time. */
+static int qnnrt_lower__is_angle(const qnnrt_ir_value *x)
+{
+    static const char *const kept[] = { "mul.", "div.", "add.", "sub.", "view.", "reshape.",
+        "unsqueeze.", "slice.", "expand.", "to.", "_to_copy.", "cat.", "stack.", NULL };
+    const qnnrt_ir_node *node;
+    int steps, times = 0;
+    for (steps = 0; steps < 32 && (node = qnnrt_ir_producer(x)) != NULL; ++steps) {
+        size_t i, k;
+        for (k = 0; kept[k] != NULL && strncmp(node->op, kept[k], strlen(kept[k])) != 0; ++k) {}
+        if (kept[k] == NULL) return 0;
+        times |= k < 2;
+        for (i = 0, x = NULL; i < node->input_count; ++i) {
+            const qnnrt_ir_value *y = node->inputs[i];
+            if (y == NULL || y->origin == QNNRT_IR_CONSTANT || y->origin == QNNRT_IR_WEIGHT)
+                continue;
+            if (x != NULL && x != y && k < 4) return 0;
+            x = y;
+        }
+        if (x == NULL) return 0;
+    }
+    return times && x->origin == QNNRT_IR_INPUT;
+}
+
 static void qnnrt_lower__do_unary(qnnrt_lower__job *job)
 {
     static const char *const table[][2] = {
@@ -2189,6 +2213,11 @@ static void qnnrt_lower__do_unary(qnnrt_lower__job *job)
     int32_t t = qnnrt_lower__each(job, 0, &x);
     const char *type = qnnrt_lower__lookup(table, sizeof(table) / sizeof(table[0]), job->node->op);
     const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
+    if (job->lower->desc.target == QNNRT_LOWER_HTP && qnnrt_lower__is_angle(job->node->inputs[0]) &&
+        (strcmp(type, "ElementWiseCos") == 0 || strcmp(type, "ElementWiseSin") == 0))
+        qnnrt_lower__refuse(job->graph, "Compute it on the host, or give the graph cos and sin.",
+                            "angles that are multiples of an input can be large, and HTP is wrong"
+                            " from about 100 on");
     if (dtype == QNNRT_DTYPE_BOOL8 && x.dtype != dtype) {        /* logical_not of numbers */
         const int32_t inputs[2] = {t, qnnrt_lower__number(job, x.dtype, 0)};
         t = qnnrt_lower__op_as(job, "ElementWiseEqual", inputs, 2, t, dtype, NULL);
@@ -5411,8 +5440,8 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
     X("log.default", unary, "ElementWiseLog", "") \
     X("sqrt.default", unary, "ElementWiseSquareRoot", "") \
     X("rsqrt.default", unary, "ElementWiseRsqrt", "") \
-    X("cos.default", unary, "ElementWiseCos", "HTP is wrong from about 100 on") \
-    X("sin.default", unary, "ElementWiseSin", "HTP is wrong from about 100 on") \
+    X("cos.default", unary, "ElementWiseCos", "HTP: multiples of an input") \
+    X("sin.default", unary, "ElementWiseSin", "HTP: multiples of an input") \
     X("floor.default", unary, "ElementWiseFloor", "") \
     X("ceil.default", unary, "ElementWiseCeil", "") \
     X("round.default", unary, "ElementWiseRound", "") \

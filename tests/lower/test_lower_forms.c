@@ -394,8 +394,41 @@ TEST(lower_forms_refuse_what_int32_does_not_hold)
     }
 }
 
+/* HTP has no sine of large angles: 0.09 apart at 700. */
+TEST(lower_forms_refuse_angles_that_are_inputs_times_numbers)
+{
+    static const struct { const char *first, *attrs; int target, refused; } rows[] = {
+        { "mul.Tensor", "\"other\":30", QNNRT_LOWER_HTP, 1 },  { "mul.Tensor", "\"other\":30", QNNRT_LOWER_REF, 0 },
+        { "mul.Tensor", "\"other\":30", QNNRT_LOWER_CPU, 0 },  { "div.Tensor", "\"other\":0.01", QNNRT_LOWER_HTP, 1 },
+        { "tanh.default", "", QNNRT_LOWER_HTP, 0 },            { "add.Tensor", "\"other\":30", QNNRT_LOWER_HTP, 0 },
+    };
+    size_t i;
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
+        char text[1500];
+        qnnrt_lower_desc desc;
+        qnnrt_lower *lower = NULL;
+        qnnrt_ir *ir = NULL;
+        snprintf(text, sizeof text, "{\"graph_inputs\":[" IN("x", "float32", "[4]") "],\"graph_outputs\":[" IN("z", "float32", "[4,1]")
+                 "],\"weights\":[],\"nodes\":[{\"name\":\"y\",\"op_type\":\"aten.%s\",\"inputs\":[" IN("x", "float32", "[4]")
+                 "],\"outputs\":[" IN("y", "float32", "[4]") "],\"attrs\":{%s}},{\"name\":\"v\",\"op_type\":\"aten.unsqueeze.default\","
+                 "\"inputs\":[" IN("y", "float32", "[4]") "],\"outputs\":[" IN("v", "float32", "[4,1]") "],\"attrs\":{\"dim\":1}},"
+                 "{\"name\":\"z\",\"op_type\":\"aten.sin.default\",\"inputs\":[" IN("v", "float32", "[4,1]") "],\"outputs\":["
+                 IN("z", "float32", "[4,1]") "],\"attrs\":{}}]}", rows[i].first, rows[i].attrs);
+        memset(&desc, 0, sizeof(desc));
+        desc.target = (qnnrt_lower_target)rows[i].target;
+        CHECK_EQ(qnnrt_ir_read(text, strlen(text), NULL, &ir, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_graph(lower, ir, "g", &err), rows[i].refused ? QNNRT_E_UNSUPPORTED : QNNRT_OK);
+        if (rows[i].refused) CHECK_STR(err.text, "angles that are multiples of an input can be large");
+        qnnrt_lower_free(lower);
+        qnnrt_ir_free(ir);
+    }
+}
+
 TEST_MAIN("lower_forms")
 {
+    RUN(lower_forms_refuse_angles_that_are_inputs_times_numbers);
     RUN(lower_forms_of_operators_are_right);
     RUN(lower_forms_outputs_of_every_origin);
     RUN(lower_forms_repeat_one_operand_of_a_product);
