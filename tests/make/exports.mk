@@ -20,7 +20,7 @@ $(EXPORTS)/venv/.made:
 	@CC='$(CC)' $(EXPORTS)/venv/bin/python tests/exports/cuda_stubs.py $(EXPORTS)/venv/lib/python3*/site-packages/torch $(EXPORTS)/stubs
 	@echo '$(EXPORTS_SUM)' > $@
 
-.PHONY: exports test-exports test-export test-decoders config-keys
+.PHONY: exports test-exports test-export test-decoders config-keys ops-random
 ## exports: export 250 models from PyTorch, compile and run them, and write LIST.md and REFUSED.md to build/exports/list (MODELS="bert ..", BACKEND=ref)
 exports: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so $(B)/libqnnrt.so
 	@$(call fetch,2.47 2.51)
@@ -30,6 +30,12 @@ exports: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so $(B)/libqnnrt.so
 test-exports: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so $(B)/libqnnrt.so
 	@$(call fetch,2.47 2.51)
 	$(EXPORT_LIST) --short --again
+
+## ops-random: random programs of all operators against torch, and a report (RUNS=20000, SEED=1, BACKEND=host,ref,cpu,htp); it goes on where it was stopped
+ops-random: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so $(B)/libqnnrt.so
+	@$(call fetch,2.47 2.51)
+	$(EXPORT)/random_programs.py --build $(B) --out $(EXPORTS)/random --runs $(or $(RUNS),2000) --seed $(or $(SEED),1) \
+	    $(if $(filter command line,$(origin BACKEND)),--backend $(BACKEND)) --report $(EXPORTS)/random/RANDOM.md
 
 ## test-export: tests of qnnrt.export() itself, which need PyTorch
 test-export: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so $(B)/libqnnrt.so
