@@ -4182,20 +4182,20 @@ static void qnnrt_lower__do_roll(qnnrt_lower__job *job)
 /* =====================================================================================
    IMAGE                                                                          >>image
    Convolutions, pooling and resizing: QNN wants channels last.
-   Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>binary >>shape
-          >>reduce >>linear >>places
+   Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>elementwise
+          >>binary >>shape >>reduce >>linear >>places
    Knows nothing of: matrices
    ===================================================================================== */
 
-/* Get the dims of a value as [N, H, W, C]. */
+/* Get the dims of a value as [N, H, W, C], with three spatial dimensions as [N, D, H, W, C]. */
 static void qnnrt_lower__image_dims(const qnnrt_ir_value *x, uint32_t spatial, int64_t *dims)
 {
-    const uint32_t channel = x->rank - spatial - 1;
+    const uint32_t channel = x->rank - spatial - 1, room = spatial > 2 ? spatial : 2;
     uint32_t i;
     dims[0] = channel == 1 ? x->dims[0] : 1;
     dims[1] = 1;
-    for (i = 0; i < spatial; ++i) dims[3 - spatial + i] = x->dims[channel + 1 + i];
-    dims[3] = x->dims[channel];
+    for (i = 0; i < spatial; ++i) dims[1 + room - spatial + i] = x->dims[channel + 1 + i];
+    dims[room + 1] = x->dims[channel];
 }
 
 /* Return input 0 as [N, H, W, C], for [N, C, H, W], [N, C, L] (H is 1) or without N. order receives
@@ -4210,84 +4210,231 @@ static int32_t qnnrt_lower__image(qnnrt_lower__job *job, uint32_t spatial, int64
     return qnnrt_lower__reshape(job, qnnrt_lower__stored(job, &x, order), 4, dims);
 }
 
-/* Get two numbers, for height and width, of an argument for `spatial` dimensions. */
+/* Get the numbers for depth, height and width of an argument for `spatial` dimensions. */
+static void qnnrt_lower__three(const qnnrt_ir_node *node, const char *name, uint32_t spatial,
+                               int64_t absent, int64_t *out)
+{
+    int64_t own[3] = {0};
+    uint32_t i;
+    const int given = qnnrt_ir_each(node, name, spatial, own);
+    for (i = 0; i < 3; ++i) out[i] = given && i + spatial >= 3 ? own[i + spatial - 3] : absent;
+}
+
+/* The same for height and width alone. */
 static void qnnrt_lower__two(const qnnrt_ir_node *node, const char *name, uint32_t spatial,
                              int64_t absent, int64_t *out)
 {
-    int64_t own[2];
-    out[0] = out[1] = absent;
-    if (!qnnrt_ir_each(node, name, spatial, own)) return;
-    out[2 - spatial] = own[0];
-    out[1] = own[spatial - 1];
+    int64_t all[3];
+    qnnrt_lower__three(node, name, spatial, absent, all);
+    memcpy(out, all + 1, 2 * sizeof(*out));
 }
 
-/* Get the padding of a convolution: [top, bottom, left, right]. */
-static void qnnrt_lower__padding(const qnnrt_ir_node *node, uint32_t spatial, const int64_t *kernel,
-                                 const int64_t *dilation, int64_t *pads)
+/* A convolution of frames: depth, height, width. */
+typedef struct qnnrt_lower__conv {
+    int64_t kernel[3], stride[3], dilation[3], pads[6];  /* pads: before and after each */
+    int64_t groups;
+    int32_t bias;
+    int     weight_known;                        /* 1: it is not computed */
+} qnnrt_lower__conv;
+
+static void qnnrt_lower__conv_begin(qnnrt_lower__job *job, qnnrt_lower__conv *c)
 {
+    const qnnrt_ir_node *node = job->node;
+    const qnnrt_ir_value *weight = node->inputs[1];
     const qnnrt_ir_attr *attr = qnnrt_ir_attr_find(node, "padding");
-    int64_t own[2];
+    const uint32_t spatial = weight->rank - 2;
+    const int same = attr != NULL && attr->kind == QNNRT_IR_TEXT && strcmp(attr->text, "same") == 0;
+    int64_t own[3];
     uint32_t i;
-    memset(pads, 0, 4 * sizeof(*pads));
-    if (attr != NULL && attr->kind == QNNRT_IR_TEXT) {
-        for (i = 2 - spatial; i < 2 && strcmp(attr->text, "same") == 0; ++i) {
-            const int64_t whole = dilation[i] * (kernel[i] - 1);
-            pads[2 * i] = whole / 2;
-            pads[2 * i + 1] = whole - whole / 2;
-        }
+    memset(c, 0, sizeof(*c));
+    c->groups = qnnrt_ir_int(node, "groups", 1);
+    c->weight_known = weight->origin == QNNRT_IR_WEIGHT || weight->origin == QNNRT_IR_CONSTANT;
+    if (node->input_count > 2 && node->inputs[2] != NULL)
+        c->bias = qnnrt_lower__vector(job, node->inputs[2]);
+    qnnrt_lower__three(node, "stride", spatial, 1, c->stride);
+    qnnrt_lower__three(node, "dilation", spatial, 1, c->dilation);
+    qnnrt_lower__three(node, "padding", spatial, 0, own);
+    for (i = 0; i < 3; ++i) {
+        int64_t whole;
+        c->kernel[i] = i + spatial >= 3 ? weight->dims[i + spatial - 1] : 1;
+        whole = same ? c->dilation[i] * (c->kernel[i] - 1) : 2 * own[i];
+        c->pads[2 * i] = whole / 2;
+        c->pads[2 * i + 1] = whole - whole / 2;
+    }
+}
+
+/* Convolve images [N, H, W, C] with a weight [h, w, C / groups, O], of height and width. */
+static int32_t qnnrt_lower__conv2d(qnnrt_lower__job *job, const qnnrt_lower__conv *c, int32_t x,
+                                   int32_t weight, int64_t channels, const int64_t *out)
+{
+    const qnnrt_lower_target target = job->lower->desc.target;
+    const int64_t *stride = c->stride + 1, *dilation = c->dilation + 1;
+    const int32_t inputs[3] = {x, weight, c->bias};
+    /* libQnnCpu.so 2.47 crashes when it loads a context with DepthWiseConv2d from a file. */
+    int depthwise = c->groups == channels && c->groups > 1 && target != QNNRT_LOWER_CPU;
+    qnnrt_lower__params p;
+    /* Several outputs of a channel: HTP computes some forms wrong. */
+    if (target == QNNRT_LOWER_HTP && out[3] > c->groups &&
+        (stride[0] > 1 || stride[1] > 1 || dilation[0] > 1 || dilation[1] > 1 || !c->weight_known))
+        depthwise = 0;
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__numbers(&p, "stride", QNNRT_DTYPE_U32, stride, 2, 0);
+    qnnrt_lower__numbers(&p, "pad_amount", QNNRT_DTYPE_U32, c->pads + 2, 2, 2);
+    qnnrt_lower__numbers(&p, "dilation", QNNRT_DTYPE_U32, dilation, 2, 0);
+    if (!depthwise) qnnrt_lower__u32(&p, "group", (uint32_t)c->groups);
+    return qnnrt_lower__op(job, depthwise ? "DepthWiseConv2d" : "Conv2d", inputs,
+                           c->bias != QNNRT_LOWER__NONE ? 3 : 2, job->lower->compute, 4, out, &p);
+}
+
+/* Return the weight [O, I, d, h, w], stored as [h, w, d, I, O], with dims of rank 4. */
+static int32_t qnnrt_lower__conv_weight(qnnrt_lower__job *job, const int64_t *dims)
+{
+    const qnnrt_lower__view w = qnnrt_lower__in(job, 1);
+    const uint32_t spatial = w.rank - 2;
+    uint32_t order[QNNRT_LOWER__RANK], used = 0, i;
+    for (i = spatial > 2 ? 1 : 0; i < spatial; ++i) order[used++] = i + 2;
+    if (spatial > 2) order[used++] = 2;
+    order[used++] = 1;
+    order[used] = 0;
+    return qnnrt_lower__reshape(job, qnnrt_lower__stored(job, &w, order), 4, dims);
+}
+
+/* Return frame k of a known weight [O, I, d, h, w], as [h, w, I, O]. */
+static int32_t qnnrt_lower__conv_frame(qnnrt_lower__job *job, const qnnrt_lower__conv *c, int64_t k)
+{
+    const qnnrt_ir_value *weight = job->node->inputs[1];
+    const int64_t out = weight->dims[0], in = weight->dims[1], area = c->kernel[1] * c->kernel[2];
+    const double *from = qnnrt_lower__values(job, weight);
+    double *to = qnnrt_lower__zeros(job, area * in, out);
+    int64_t dims[4], o, i, t;
+    dims[0] = c->kernel[1];
+    dims[1] = c->kernel[2];
+    dims[2] = in;
+    dims[3] = out;
+    if (from == NULL || to == NULL) return QNNRT_LOWER__NONE;
+    for (o = 0; o < out; ++o)
+        for (i = 0; i < in; ++i)
+            for (t = 0; t < area; ++t)
+                to[(t * in + i) * out + o] = from[((o * in + i) * c->kernel[0] + k) * area + t];
+    return qnnrt_lower__doubles(job, job->lower->compute, 4, dims, to);
+}
+
+/* Return the sum over the frames of a window of each frame's own Conv2d: [N * D, H, W, O]. */
+static int32_t qnnrt_lower__conv_sum(qnnrt_lower__job *job, qnnrt_lower__conv *c,
+                                     const int32_t *frames, int64_t channels, const int64_t *out)
+{
+    int32_t sum = QNNRT_LOWER__NONE;
+    int64_t k;
+    for (k = 0; k < c->kernel[0]; ++k) {
+        const int32_t t = qnnrt_lower__conv2d(job, c, frames[k], qnnrt_lower__conv_frame(job, c, k),
+                                              channels, out);
+        sum = k == 0 ? t : qnnrt_lower__binary_op(job, "ElementWiseAdd", sum, t);
+        c->bias = QNNRT_LOWER__NONE;
+    }
+    return sum;
+}
+
+/* conv3d whose window has one place of each frame: it slides over [D, H * W]. */
+static void qnnrt_lower__conv_flat(qnnrt_lower__job *job, qnnrt_lower__conv *c,
+                                   qnnrt_lower__view *x, const int64_t *all)
+{
+    const uint32_t depth = x->rank - 3, channel = x->rank - 4;
+    const int64_t channels = x->dims[channel];
+    int64_t in[4], out[4], kernel[4];
+    uint32_t order[QNNRT_LOWER__RANK], i;
+    int32_t t;
+    memcpy(order, x->order, sizeof(order));
+    for (i = 1; i < 3; ++i) qnnrt_lower__cut(job, x, depth + i, 0, all[1 + i], c->stride[i]);
+    out[0] = in[0] = all[0];
+    out[1] = all[1];
+    in[1] = x->dims[depth];
+    out[2] = in[2] = all[2] * all[3];
+    out[3] = kernel[3] = all[4];
+    in[3] = channels;
+    kernel[0] = c->kernel[0];
+    kernel[1] = c->stride[2] = c->dilation[2] = 1;
+    kernel[2] = job->node->inputs[1]->dims[1];
+    c->stride[1] = c->stride[0];
+    c->dilation[1] = c->dilation[0];
+    memcpy(c->pads + 2, c->pads, 2 * sizeof(*c->pads));
+    t = qnnrt_lower__reshape(job, qnnrt_lower__stored(job, x, order), 4, in);
+    t = qnnrt_lower__conv2d(job, c, t, qnnrt_lower__conv_weight(job, kernel), channels, out);
+    qnnrt_lower__set(job, 0, t, order);
+}
+
+/* conv3d: the frames that a window covers become channels of one Conv2d; with groups there is a
+   Conv2d for each, and a sum. */
+static void qnnrt_lower__conv3d(qnnrt_lower__job *job, qnnrt_lower__conv *c)
+{
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0), parts[QNNRT_LOWER__MOST_INPUTS];
+    const uint32_t depth = x.rank - 3, channel = x.rank - 4;
+    const int64_t channels = x.dims[channel], frames = c->kernel[0];
+    int64_t lo[QNNRT_LOWER__RANK] = {0}, hi[QNNRT_LOWER__RANK] = {0}, all[5], in[4], kernel[4], k;
+    int32_t tensors[QNNRT_LOWER__MOST_INPUTS], t;
+    uint32_t order[QNNRT_LOWER__RANK];
+    if (frames > QNNRT_LOWER__MOST_INPUTS) {
+        qnnrt_lower__refuse(job->graph, "Compute it on the host.", "its window has %lld frames",
+                            (long long)frames);
         return;
     }
-    qnnrt_lower__two(node, "padding", spatial, 0, own);
-    for (i = 2 - spatial; i < 2; ++i) pads[2 * i] = pads[2 * i + 1] = own[i];
+    qnnrt_lower__image_dims(job->node->outputs[0], 3, all);
+    qnnrt_lower__identity(order);
+    qnnrt_lower__axis_last(x.rank, order, channel);
+    x.tensor = qnnrt_lower__stored(job, &x, order);
+    x.value = NULL;
+    memcpy(x.order, order, sizeof(order));
+    if (frames > 1 && c->kernel[1] * c->kernel[2] == 1 && c->pads[2] + c->pads[4] == 0) {
+        qnnrt_lower__conv_flat(job, c, &x, all);
+        return;
+    }
+    lo[depth] = c->pads[0];
+    hi[depth] = c->pads[1];
+    qnnrt_lower__pad(job, &x, lo, hi, 0);
+    all[1] *= all[0];                            /* from here on [N * D, H, W, C] */
+    in[0] = all[1];
+    in[1] = x.dims[depth + 1];
+    in[2] = x.dims[depth + 2];
+    in[3] = channels;
+    kernel[0] = c->kernel[1];
+    kernel[1] = c->kernel[2];
+    kernel[2] = frames * job->node->inputs[1]->dims[1];
+    kernel[3] = all[4];
+    for (k = 0; k < frames; ++k) {
+        parts[k] = x;
+        qnnrt_lower__cut(job, &parts[k], depth, k * c->dilation[0], all[1] / all[0], c->stride[0]);
+        tensors[k] = qnnrt_lower__reshape(job, qnnrt_lower__stored(job, &parts[k], order), 4, in);
+    }
+    if (frames > 1 && c->groups > 1) {
+        t = qnnrt_lower__conv_sum(job, c, tensors, channels, all + 1);
+    } else {
+        x = qnnrt_lower__join(job, parts, (size_t)frames, channel);
+        in[3] *= frames;
+        t = qnnrt_lower__reshape(job, qnnrt_lower__stored(job, &x, order), 4, in);
+        t = qnnrt_lower__conv2d(job, c, t, qnnrt_lower__conv_weight(job, kernel), in[3], all + 1);
+    }
+    qnnrt_lower__set(job, 0, t, order);
 }
 
 static void qnnrt_lower__do_conv(qnnrt_lower__job *job)
 {
-    const qnnrt_ir_node *node = job->node;
-    const qnnrt_ir_value *weight = node->inputs[1];
-    const int biased = node->input_count > 2 && node->inputs[2] != NULL;
+    const qnnrt_ir_value *weight = job->node->inputs[1];
     const uint32_t spatial = weight->rank - 2;
-    const int64_t groups = qnnrt_ir_int(node, "groups", 1);
-    int64_t in[4], out[4], kernel[4], stride[2], dilation[2], pads[4];
-    uint32_t order[QNNRT_LOWER__RANK], turned[QNNRT_LOWER__RANK], i;
-    qnnrt_lower__params p;
-    qnnrt_lower__view w;
-    int32_t inputs[3], t;
-    int depthwise;
+    uint32_t order[QNNRT_LOWER__RANK];
+    int64_t in[4], out[4], kernel[4];
+    qnnrt_lower__conv c;
+    int32_t x;
+    qnnrt_lower__conv_begin(job, &c);
     if (spatial > 2) {
-        qnnrt_lower__refuse(job->graph, "Write it as a sum of conv2d over the frames, or compute "
-                            "it on the host.", "convolutions of three dimensions are not lowered");
+        qnnrt_lower__conv3d(job, &c);
         return;
     }
-    inputs[0] = qnnrt_lower__image(job, spatial, in, order);
+    x = qnnrt_lower__image(job, spatial, in, order);
     qnnrt_lower__image_dims(job->node->outputs[0], spatial, out);
-    /* libQnnCpu.so 2.47 crashes when it loads a context with DepthWiseConv2d from a file. */
-    depthwise = groups == in[3] && groups > 1 && job->lower->desc.target != QNNRT_LOWER_CPU;
-    qnnrt_lower__two(node, "stride", spatial, 1, stride);
-    qnnrt_lower__two(node, "dilation", spatial, 1, dilation);
-    /* Several outputs of a channel: HTP computes some forms wrong. */
-    if (job->lower->desc.target == QNNRT_LOWER_HTP && weight->dims[0] > groups &&
-        (stride[0] > 1 || stride[1] > 1 || dilation[0] > 1 || dilation[1] > 1 ||
-         (weight->origin != QNNRT_IR_WEIGHT && weight->origin != QNNRT_IR_CONSTANT))) depthwise = 0;
-    for (i = 0; i < spatial; ++i) turned[i] = i + 2;     /* [O, I, h, w] -> [h, w, I, O] */
-    turned[spatial] = 1;
-    turned[spatial + 1] = 0;
-    w = qnnrt_lower__in(job, 1);
-    kernel[0] = spatial == 2 ? weight->dims[2] : 1;
-    kernel[1] = weight->dims[spatial + 1];
+    memcpy(kernel, c.kernel + 1, 2 * sizeof(*kernel));
     kernel[2] = weight->dims[1];
     kernel[3] = weight->dims[0];
-    inputs[1] = qnnrt_lower__reshape(job, qnnrt_lower__stored(job, &w, turned), 4, kernel);
-    if (biased) inputs[2] = qnnrt_lower__vector(job, node->inputs[2]);
-    qnnrt_lower__padding(node, spatial, kernel, dilation, pads);
-    memset(&p, 0, sizeof(p));
-    qnnrt_lower__numbers(&p, "stride", QNNRT_DTYPE_U32, stride, 2, 0);
-    qnnrt_lower__numbers(&p, "pad_amount", QNNRT_DTYPE_U32, pads, 2, 2);
-    qnnrt_lower__numbers(&p, "dilation", QNNRT_DTYPE_U32, dilation, 2, 0);
-    if (!depthwise) qnnrt_lower__u32(&p, "group", (uint32_t)groups);
-    t = qnnrt_lower__op(job, depthwise ? "DepthWiseConv2d" : "Conv2d", inputs, biased ? 3 : 2,
-                        job->lower->compute, 4, out, &p);
-    qnnrt_lower__set(job, 0, t, order);
+    x = qnnrt_lower__conv2d(job, &c, x, qnnrt_lower__conv_weight(job, kernel), in[3], out);
+    qnnrt_lower__set(job, 0, x, order);
 }
 
 /* Return the weight [I, O / groups, h, w] of a transposed convolution as [h, w, I, O], with zeros
@@ -5574,7 +5721,8 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
     /* images */ \
     X("conv1d.*", conv, "Conv2d DepthWiseConv2d", "") \
     X("conv2d.*", conv, "Conv2d DepthWiseConv2d", "") \
-    X("conv3d.*", conv, "", "all") \
+    X("conv3d.*", conv, "Conv2d DepthWiseConv2d Pad StridedSlice Concat ElementWiseAdd", \
+      "with groups a weight that is computed") \
     X("conv_transpose1d.default", deconv, "TransposeConv2d", "on CPU a weight that is computed") \
     X("conv_transpose2d.input", deconv, "TransposeConv2d", "on CPU a weight that is computed") \
     X("max_pool1d.default", pool, "PoolMax2d, or Pad StridedSlice ElementWiseMaximum", "") \
