@@ -340,6 +340,10 @@ QNNRT_COMPILE_API void qnnrt_compile_unwatch(qnnrt_compile_watched *watched);
 QNNRT_COMPILE_API qnnrt_result qnnrt_compile_load(const qnnrt_compile *program, size_t constant,
                                                   void *data, qnnrt_error *err);
 
+/* Return how many numbers a node multiplies and sums up: of convolutions, products of matrices,
+   attention and recurrent layers; 0 for other operators. Planning counts them as the work. */
+QNNRT_COMPILE_API double qnnrt_compile_macs(const qnnrt_ir_node *node);
+
 /* Return what was made, valid until the next call with `program`; NULL for NULL. Models belong to
    the program: do not close them. */
 QNNRT_COMPILE_API const qnnrt_compile_info *qnnrt_compile_get_info(qnnrt_compile *program);
@@ -966,28 +970,79 @@ static double qnnrt_compile__bytes(const qnnrt_ir_node *node)
     return bytes;
 }
 
+/* Return the product of the sizes of all letters of the equation of "einsum.default"; 0 where it
+   has no plain form. */
+static double qnnrt_compile__einsum(const qnnrt_ir_node *node)
+{
+    const qnnrt_ir_attr *equation = qnnrt_ir_attr_find(node, "equation");
+    const char *c = equation != NULL ? equation->text : NULL;
+    double sizes[128], all = 1;
+    size_t i, k = 0;
+    uint32_t d = 0;
+    for (i = 0; i < 128; ++i) sizes[i] = 1;
+    for (; c != NULL && *c != '\0' && *c != '-'; ++c) {
+        if (*c == ',') { ++k; d = 0; }
+        else if (*c == '.' || *c < 0) return 0;
+        else if (*c != ' ') {
+            const qnnrt_ir_value *x = qnnrt_ir_input(node, k);
+            if (x == NULL || d >= x->rank) return 0;
+            if ((double)x->dims[d] > sizes[(int)*c]) sizes[(int)*c] = (double)x->dims[d];
+            ++d;
+        }
+    }
+    for (i = 0; i < 128; ++i) all *= sizes[i];
+    return c != NULL && k > 0 ? all : 0;
+}
+
+QNNRT_COMPILE_API double qnnrt_compile_macs(const qnnrt_ir_node *node)
+{
+    static const struct { const char *op; int kind; } table[] = {
+        { "convolution.", 'c' }, { "conv_transpose", 't' }, { "conv", 'c' },
+        { "torchvision.deform_conv", 'c' }, { "deform_conv", 'c' },
+        { "linear.", 'm' }, { "matmul.", 'm' }, { "mm.", 'm' }, { "bmm.", 'm' }, { "mv.", 'm' },
+        { "_grouped_mm", 'm' }, { "addmm.", 'a' }, { "baddbmm.", 'a' }, { "addbmm.", 'a' },
+        { "scaled_dot_product", 's' }, { "lstm", 'r' }, { "gru", 'r' }, { "rnn_", 'r' },
+        { "einsum.", 'e' }
+    };
+    const qnnrt_ir_value *a = qnnrt_ir_input(node, 0), *b = qnnrt_ir_input(node, 1);
+    const double out = node->output_count > 0 ? (double)node->outputs[0]->count : 0;
+    double all = 0, rows;
+    int kind = 0;
+    size_t i;
+    for (i = 0; kind == 0 && i < sizeof(table) / sizeof(table[0]); ++i)
+        if (strncmp(node->op, table[i].op, strlen(table[i].op)) == 0) kind = table[i].kind;
+    if (a == NULL || b == NULL || a->rank == 0 || b->rank == 0 || a->count == 0 || b->count == 0)
+        return 0;
+    if (kind == 'c' && qnnrt_ir_int(node, "transposed", 0) != 0) kind = 't';
+    rows = (double)a->count / (double)a->dims[a->rank - 1];
+    switch (kind) {
+    case 'c': return out * ((double)b->count / (double)b->dims[0]);
+    case 't': return (double)a->count * ((double)b->count / (double)b->dims[0]);
+    case 'm': return out * (double)a->dims[a->rank - 1];
+    case 'a': return out * (double)b->dims[b->rank - 1];
+    case 's': return b->rank < 2 ? 0 : 2 * (double)a->count * (double)b->dims[b->rank - 2];
+    case 'e': return qnnrt_compile__einsum(node);
+    case 'r':                                        /* every matrix, once for each row of a */
+        for (i = 1; i < node->input_count; ++i)
+            if (node->inputs[i] != NULL && node->inputs[i]->rank == 2)
+                all += (double)node->inputs[i]->count * rows;
+        return all;
+    default: return 0;
+    }
+}
+
 /* Return the work of a node in operations: multiplications of products, else elements. */
 static double qnnrt_compile__work(const qnnrt_ir_node *node)
 {
-    const qnnrt_ir_value *a = qnnrt_ir_input(node, 0), *b = qnnrt_ir_input(node, 1);
-    double most = 0, out;
+    double most = qnnrt_compile_macs(node);
     size_t i;
+    if (most > 0) return most;
     for (i = 0; i < node->input_count; ++i)
         if (node->inputs[i] != NULL && !qnnrt_compile__is_static(node->inputs[i]) &&
             (double)node->inputs[i]->count > most)
             most = (double)node->inputs[i]->count;
     for (i = 0; i < node->output_count; ++i)
         if ((double)node->outputs[i]->count > most) most = (double)node->outputs[i]->count;
-    out = node->output_count > 0 ? (double)node->outputs[0]->count : 0;
-    if (a == NULL || b == NULL || a->rank == 0 || b->rank == 0) return most;
-    if (strncmp(node->op, "conv", 4) == 0 && b->dims[0] > 0)
-        return out * ((double)b->count / (double)b->dims[0]);
-    if (strncmp(node->op, "linear", 6) == 0 || strncmp(node->op, "matmul", 6) == 0 ||
-        strncmp(node->op, "mm.", 3) == 0 || strncmp(node->op, "bmm.", 4) == 0)
-        return out * (double)a->dims[a->rank - 1];
-    if (strncmp(node->op, "addmm", 5) == 0) return out * (double)b->dims[b->rank - 1];
-    if (strncmp(node->op, "scaled_dot_product", 18) == 0 && b->rank >= 2)
-        return 2 * (double)a->count * (double)b->dims[b->rank - 2];
     return most;
 }
 
@@ -2748,6 +2803,7 @@ QNNRT_COMPILE_API const qnnrt_compile_info *qnnrt_compile_get_info(qnnrt_compile
                   qnnrt_compile_smalls is qnnrt_compile_weight_only, info.smalls .weight_only.
            API:   costs of backends: .bandwidth, .per_node, .per_step; .costs.prefer.
            Added  QNNRT_COMPILE_PLAN_CHECK. Without it, plans are no longer checked a second time.
+           Added  qnnrt_compile_macs().
            Needs QNNRT_IR_PASSES_IMPLEMENTATION.
            Changed: constants of host steps with more than 256 bytes are in info.constants.
    0.4.0   First version.

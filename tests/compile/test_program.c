@@ -451,8 +451,37 @@ TEST(program_tells_one_line_of_a_node_that_moves)
     close_backends(&b);
 }
 
+/* Of products only: sizes by hand. */
+TEST(program_macs_of_nodes)
+{
+    static const struct { const char *op, *x, *w, *y, *attrs; double macs; } rows[] = {
+        { "linear.default", "2,3", "5,3", "2,5", "", 30 },
+        { "matmul.default", "2,4,3", "3,5", "2,4,5", "", 120 },
+        { "conv2d.default", "1,4,5,5", "6,2,3,3", "1,6,3,3", "\"groups\":2", 54 * 18 },
+        { "conv_transpose2d.input", "1,4,2,2", "4,3,2,2", "1,3,3,3", "", 16 * 12 },
+        { "convolution.default", "1,4,2,2", "4,3,2,2", "1,3,3,3", "\"stride\":[1,1],\"padding\":[0,0],\"dilation\":[1,1],"
+          "\"transposed\":true,\"output_padding\":[0,0],\"groups\":1", 16 * 12 },
+        { "mul.Tensor", "2,3", "2,3", "2,3", "", 0 },
+    };
+    size_t i;
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
+        char text[1500];
+        qnnrt_ir *ir = NULL;
+        snprintf(text, sizeof text, "{\"graph_inputs\":[{\"name\":\"x\",\"dtype\":\"float32\",\"shape\":[%s]},{\"name\":\"w\",\"dtype\":"
+                 "\"float32\",\"shape\":[%s]}],\"graph_outputs\":[{\"name\":\"y\",\"dtype\":\"float32\",\"shape\":[%s]}],\"weights\":[],"
+                 "\"nodes\":[{\"name\":\"y\",\"op_type\":\"aten.%s\",\"inputs\":[{\"name\":\"x\",\"dtype\":\"float32\",\"shape\":[%s]},"
+                 "{\"name\":\"w\",\"dtype\":\"float32\",\"shape\":[%s]}],\"outputs\":[{\"name\":\"y\",\"dtype\":\"float32\",\"shape\":"
+                 "[%s]}],\"attrs\":{%s}}]}", rows[i].x, rows[i].w, rows[i].y, rows[i].op, rows[i].x, rows[i].w, rows[i].y, rows[i].attrs);
+        CHECK_EQ(qnnrt_ir_read(text, strlen(text), NULL, &ir, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
+        CHECK((long)qnnrt_compile_macs(ir->nodes[0]) == (long)rows[i].macs);
+        qnnrt_ir_free(ir);
+    }
+}
+
 TEST_MAIN("program")
 {
+    RUN(program_macs_of_nodes);
     RUN(program_shards_give_what_one_context_gives);
     RUN(program_steps_with_the_same_weights_share_a_context);
     RUN(program_quantized_weights_are_for_backends_that_take_them);

@@ -51,6 +51,26 @@ static void choice_why(page *out, const aten *a, const qnnrt_partition_info *pla
     page_text(out, ".\n");
 }
 
+/* Say how many multiply-adds there are, and which share each backend has. */
+static void choice_macs(page *out, const aten *a, const qnnrt_compile_graph *graph)
+{
+    const qnnrt_partition_info *plan = graph->partition;
+    const char *comma = "; ";
+    double all = 0;
+    for (size_t i = 0; i < plan->choice_count; ++i) all += qnnrt_compile_macs(graph->ir->nodes[i]);
+    page_add(out, "          %.0f multiply-adds", all);
+    for (size_t b = 0; b < a->target.backend_count && all > 0; ++b) {
+        double own = 0;
+        for (size_t i = 0; i < plan->choice_count; ++i)
+            if (plan->choices[i].backend == (int32_t)b)
+                own += qnnrt_compile_macs(graph->ir->nodes[i]);
+        if (own <= 0) continue;
+        page_add(out, "%s%s %.2f %%", comma, a->target.backends[b].role, 100 * own / all);
+        comma = ", ";
+    }
+    page_text(out, "\n");
+}
+
 /* Add each node with its candidates, and why it is where it is; a reason that many share stands at
    the first of them. */
 static void choice_nodes(page *out, const aten *a, const qnnrt_compile_graph *graph)
@@ -88,6 +108,7 @@ static void choice_graph(page *out, const aten *a, const qnnrt_compile_graph *gr
     page_add(out, "          estimated %.6g us, %.6g of it work; in the order of the nodes: %lu"
              " steps, %.6g us\n", plan->after.time, plan->after.work,
              (unsigned long)plan->before.steps, plan->before.time);
+    choice_macs(out, a, graph);
     for (size_t i = 0; i < plan->step_count; ++i) {
         const qnnrt_partition_step *step = &plan->steps[i];
         for (size_t k = 0; k < plan->transfer_count; ++k) {
