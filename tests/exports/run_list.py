@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Export the models of the list (zoo.py), compile them, run them, and compare with torch's own results.
 
-    run_list.py [--out build/exports/list] [--build build] [--backend ref,htp] [--table FILE] [--refused FILE] [NAME ...]
+    run_list.py [--out build/exports/list] [--build build] [--backend ref,htp,cpu] [--table FILE] [--refused FILE] [NAME ...]
 
 A model is exported with qnnrt.export to OUT/NAME, with four samples that torch computes in float64 where it can. It is
-compiled for libQnnRef.so with the host, and for libQnnHtp.so 2.51 with libQnnCpu.so 2.47 and the host. Every sample runs,
-in order, so that states go on. An output is right if it differs by at most 1e-4 of its largest value; on HTP 2e-2, or 3
+compiled for libQnnRef.so with the host, for libQnnHtp.so 2.51 with libQnnCpu.so 2.47 and the host, and for libQnnCpu.so
+2.47 alone. Every sample runs, in order, so that states go on. An output is right if it differs by at most 1e-4 of its largest value; on HTP 2e-2, or 3
 times the error of torch's own float16; NaN and infinities are at torch's places. Integers are equal, or differ where
 torch's own float32 or float16 differs too, which is said.
 
@@ -33,8 +33,9 @@ import warnings
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 GIB = 1 << 30
-BARS = {"ref": 1e-4, "htp": 2e-2}
-NAMES = {"ref": "libQnnRef.so and host", "htp": "libQnnHtp.so 2.51, libQnnCpu.so 2.47 and host"}
+BARS = {"ref": 1e-4, "htp": 2e-2, "cpu": 1e-4}
+NAMES = {"ref": "libQnnRef.so and host", "htp": "libQnnHtp.so 2.51, libQnnCpu.so 2.47 and host", "cpu": "libQnnCpu.so 2.47 alone"}
+ALONE = ("cpu",)                                     # without the host
 BAD = ("wrong", "crash", "late", "failed")           # what makes the exit status 1; "refused" and "not exported" do not
 # The short form: make test-exports
 SHORT = ["timm.mobilenetv3_large_100", "timm.convnext_atto", "torchvision.squeezenet1_1", "transformers.bert",
@@ -166,7 +167,8 @@ def export(entry, folder):
 def libraries(build):
     qnn = os.path.join(build, "qnn", "%s", "onnxruntime_qnn", "%s")
     return {"ref": {"cpu": os.path.join(build, "libQnnRef.so")},
-            "htp": {"npu": qnn % ("2.51", "libQnnHtp.so"), "cpu": qnn % ("2.47", "libQnnCpu.so")}}
+            "htp": {"npu": qnn % ("2.51", "libQnnHtp.so"), "cpu": qnn % ("2.47", "libQnnCpu.so")},
+            "cpu": {"cpu": qnn % ("2.47", "libQnnCpu.so")}}
 
 
 def read_tensors(path):
@@ -296,8 +298,14 @@ def compare(options, folder, work, library, backend, exported):
     return result
 
 
-def shape_of(report):
-    """Return how many nodes each backend has, from the plan that compiling prints."""
+def shares(report):
+    """Return how many multiply-adds the plan has, and the percentage of each backend: from what compiling prints."""
+    found = re.search(r"^ +(\d+) multiply-adds;?(.*)$", report, re.M)
+    return {"all": int(found[1]), **{role: float(part) for role, part in re.findall(r"(\w+) ([\d.]+) %", found[2])}} if found else {}
+
+
+def plan_of(report):
+    """Return the lines of the plan that tell of nodes and steps."""
     return [line.strip() for line in report.split("\n") if re.search(r"\b(nodes|steps)\b", line)][:4]
 
 
@@ -307,7 +315,7 @@ def check(options, entry, backend, exported):
     shutil.rmtree(work, ignore_errors=True)
     os.makedirs(os.path.dirname(work), exist_ok=True)
     library = options.libraries[backend]
-    words = [options.tool, "compile", folder, "--output_dir", work, "--backends", ",".join(list(library) + ["host"])]
+    words = [options.tool, "compile", folder, "--output_dir", work, "--backends", ",".join(list(library) + ["host"] * (backend not in ALONE))]
     for role, path in library.items():
         words += ["--backend_so", "%s=%s" % (role, path)]
     status, seconds, text, out = command(words, options.seconds, options.gib)
@@ -316,7 +324,7 @@ def check(options, entry, backend, exported):
         kind = "late" if status == "late" else "crash" if status < 0 else "refused" if status == 1 else "failed"
         result.update(verdict=kind, stage="compile", text=(text or out)[-6000:] + ("" if status in (1, "late") else "\nstatus %s" % status))
     else:
-        result["said"] = shape_of(out)
+        result.update(said=plan_of(out), macs=shares(out))
         result.update(compare(options, folder, work, library, backend, exported))
     if not options.keep_files:
         shutil.rmtree(work, ignore_errors=True)
@@ -364,28 +372,53 @@ def cell(r):
     return text
 
 
+def before():
+    """Return the verdicts of before.txt, of models that were not right."""
+    with open(HERE + "/before.txt") as f:
+        return dict(line.split(None, 1) for line in f.read().split("\n") if line and line[0] != "#")
+
+
+def share(r, backend):
+    """Return the percentage of the multiply-adds that the first backend has; None without any."""
+    macs = (r or {}).get("macs") or {}
+    return macs.get("npu" if backend == "htp" else "cpu", 0.0) if macs.get("all") else None
+
+
 def write_table(path, rows, results, options):
+    old, backends = before(), options.backends
+    commits = {e.name: sorted({r[step]["commit"] for r in [results[e.name]] for step in ["export"] + backends if r.get(step, {}).get("commit")}) for e in rows}
+    every = sorted(set(sum(commits.values(), [])))
     lines = ["# The list of %d models" % len(rows), "",
              "Written by `make exports`: tests/exports/zoo.py exported with `qnnrt.export`, compiled, run with four samples, and compared with",
              "torch's own results in float64. A number is the largest difference divided by the largest value, over all outputs and",
-             "samples. The bar is 1e-4; on HTP 2e-2 or 3 times the error of torch's own float16 (f16). Seconds are those of the processor.", ""]
-    lines += ["| | " + " | ".join(NAMES[b] for b in options.backends) + " |", "|---" * (1 + len(options.backends)) + "|"]
-    tables = [counts(rows, results, b) for b in options.backends]
+             "samples. The bar is 1e-4; on HTP 2e-2 or 3 times the error of torch's own float16 (f16). Seconds are those of the processor.",
+             "%: the share of multiply-adds of the library named first. Before: what a model was before issue 35.", ""]
+    lines += ["Commit %s." % every[0], ""] if len(every) == 1 else []
+    lines += ["| | before | " + " | ".join(NAMES[b] for b in backends) + " |", "|---" * (2 + len(backends)) + "|"]
+    tables = [counts(rows, results, b) for b in backends]
+    former = collections.Counter(old.get(e.name, "right") for e in rows)
     for verdict in ("right", "refused", "not exported", "wrong", "crash", "late", "failed", "not run"):
-        if any(t[verdict] for t in tables):
-            lines.append("| %s | %s |" % (verdict, " | ".join(str(t[verdict]) for t in tables)))
-    spent = [[results[e.name].get(b, {}).get("compile_seconds") for e in rows if results[e.name].get(b, {}).get("verdict") in ("right", "wrong")] for b in options.backends]
-    lines.append("| compile, median and largest | %s |" % " | ".join("%.2f s, %.1f s" % (statistics.median(s), max(s)) if s else "-" for s in spent))
-    lines += ["", "| model | M parameters | nodes | f16 | " + " | ".join("%s | compile s" % b for b in options.backends) + " |",
-              "|---" * (4 + 2 * len(options.backends)) + "|"]
+        if any(t[verdict] for t in tables + [former]):
+            lines.append("| %s | %d | %s |" % (verdict, former[verdict], " | ".join(str(t[verdict]) for t in tables)))
+    done = [[results[e.name][b] for e in rows if results[e.name].get(b, {}).get("verdict") in ("right", "wrong")] for b in backends]
+    known = [[x for x in (share(r, b) for r in d) if x is not None] for b, d in zip(backends, done)]
+    lines.append("| 95 % or more of the multiply-adds | | " + " | ".join("%d of %d" % (sum(x >= 95 for x in k), len(k)) if k else "-" for k in known) + " |")
+    spent = [[r["compile_seconds"] for r in d] for d in done]
+    lines.append("| compile, median and largest | | %s |" % " | ".join("%.2f s, %.1f s" % (statistics.median(s), max(s)) if s else "-" for s in spent))
+    heads = ["model", "before", "M parameters", "nodes", "f16"] + [h for b in backends for h in (b, "%", "compile s")] + (["commit"] if len(every) > 1 else [])
+    lines += ["", "| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     for entry in rows:
         r, e = results[entry.name], results[entry.name]["export"]
+        cells = [entry.name, old.get(entry.name, "right")]
         if e["verdict"] != "exported":
-            lines.append("| %s | | | | %s |" % (entry.name, " | | ".join(["not exported" if e["verdict"] == "not exported" else e["verdict"]] * len(options.backends)) + " |"))
-            continue
-        f16 = "%.1e" % e["float16_error"] if e.get("float16_error") else "-"
-        cells = ["%s | %s" % (cell(r.get(b)), r.get(b, {}).get("compile_seconds", "-")) for b in options.backends]
-        lines.append("| %s | %.1f | %d | %s | %s |" % (entry.name, e["parameters"] / 1e6, e["nodes"], f16, " | ".join(cells)))
+            cells += ["", "", ""] + [e["verdict"], "", ""] * len(backends)
+        else:
+            cells += ["%.1f" % (e["parameters"] / 1e6), str(e["nodes"]), "%.1e" % e["float16_error"] if e.get("float16_error") else "-"]
+            for b in backends:
+                part = share(r.get(b), b)
+                cells += [cell(r.get(b)), "-" if part is None else "%.1f" % part, str(r.get(b, {}).get("compile_seconds", "-"))]
+        cells += [", ".join(commits[entry.name])] if len(every) > 1 else []
+        lines.append("| " + " | ".join(cells) + " |")
     with open(path, "w") as f:
         f.write("\n".join(lines) + "\n")
 
@@ -394,18 +427,17 @@ def write_refused(path, rows, results, options):
     """Write a section for each model that is not right, and before them how often each reason occurs."""
     why, sections = collections.defaultdict(set), []
     for entry in rows:
-        parts = [("export", results[entry.name]["export"])] + [(b, results[entry.name].get(b)) for b in options.backends]
-        said = ""
-        for step, r in parts:
+        said, head = "", ["### " + entry.name, ""]
+        for step, r in [("export", results[entry.name]["export"])] + [(b, results[entry.name].get(b)) for b in options.backends]:
             if not r or r["verdict"] in ("exported", "right"):
                 continue
             text = clean(r.get("text") or json.dumps(r.get("outputs"), indent=1), options)
             text += "\nhint: " + r["hint"] if r.get("hint") else ""
             text += "\nat " + r["at"] if r.get("at") else ""
             why[(r["verdict"], step, cause(reason(text)) if r["verdict"] != "wrong" else "")].add(entry.name)
-            if text != said:
-                sections += ["### %s: %s (%s)" % (entry.name, r["verdict"], step), "", "```", text[:1800], "```", ""]
-            said = text
+            sections += head + ["%s (%s)%s" % (r["verdict"], step, ": as before" if text == said else ""), ""]
+            sections += ["```", text[:1800], "```", ""] if text != said else []
+            said, head = text, []
     lines = ["# Models of the list that are not right", "", "Written by `make exports`, beside LIST.md.", "", "## Reasons, by number of models", ""]
     for (verdict, step, text), who in sorted(why.items(), key=lambda x: -len(x[1])):
         who = sorted(who)
@@ -438,6 +470,17 @@ def keys(options, entry):
     return found
 
 
+def commit():
+    """Return the commit of the checkout, with a + where files differ from it; "" without git."""
+    def git(*words):
+        return subprocess.run(("git", "-C", TOP) + words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, universal_newlines=True).stdout.strip()
+    try:
+        name = git("rev-parse", "--short=8", "HEAD")
+        return name and name + ("+" if git("status", "--porcelain", "--untracked-files=no") else "")
+    except OSError:
+        return ""
+
+
 def save(store, results):
     with open(store + ".part", "w") as f:
         json.dump(results, f, indent=1)
@@ -458,11 +501,11 @@ def row_of(options, entry, old):
             options.warm = True
         shutil.rmtree("%s/%s" % (options.out, entry.name), ignore_errors=True)
         new["export"], new_seconds = limited(export, options.seconds, 12, entry, "%s/%s" % (options.out, entry.name))
-        new["export"].update(key=want["export"], all_seconds=new_seconds)
+        new["export"].update(key=want["export"], all_seconds=new_seconds, commit=commit())
         old = {}
     for b in options.backends:
         if new["export"]["verdict"] == "exported":
-            new[b] = fresh(b) or dict(check(options, entry, b, new["export"]), key=want[b])
+            new[b] = fresh(b) or dict(check(options, entry, b, new["export"]), key=want[b], commit=commit())
     return dict(old, **new)
 
 
@@ -472,7 +515,7 @@ def main():
     parser.add_argument("--out", help="default: BUILD/exports/list")
     parser.add_argument("--store", help="file of the results; default: OUT/results.json")
     parser.add_argument("--tool", help="default: BUILD/qnnrt-run")
-    parser.add_argument("--backend", default="ref,htp")
+    parser.add_argument("--backend", help="default: ref,htp,cpu")
     parser.add_argument("--seconds", type=int, default=300, help="for one step of a model")
     parser.add_argument("--gib", type=int, default=8, help="of memory for compiling or running")
     parser.add_argument("--short", action="store_true", help="ten models")
@@ -488,7 +531,7 @@ def main():
     options = parser.parse_args()
     options.out = options.out or options.build + "/exports/list"
     options.tool = options.tool or options.build + "/qnnrt-run"
-    options.backends = options.backend.split(",")
+    options.backends = (options.backend or "ref,htp,cpu").split(",")
     options.warm = False
     options.redo = set(options.redo.split(","))
     options.libraries = {b: l for b, l in libraries(options.build).items() if b in options.backends}

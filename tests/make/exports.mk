@@ -4,7 +4,7 @@
 # apart: transformers would import it, and it refuses a torch of another version of CUDA.
 EXPORTS      ?= $(B)/exports
 EXPORT        = LD_LIBRARY_PATH=$(abspath $(EXPORTS))/stubs $(EXPORTS)/venv/bin/python tests/exports
-EXPORT_LIST   = $(EXPORT)/run_list.py --build $(B) --out $(EXPORTS)/list $(if $(filter command line,$(origin BACKEND)),--backend $(BACKEND))
+EXPORT_LIST   = $(EXPORT)/run_list.py --build $(B) $(if $(filter command line,$(origin BACKEND)),--backend $(BACKEND))
 EXPORTS_NEED  = tests/exports/requirements.txt tests/exports/requirements-audio.txt tests/exports/cuda_stubs.py
 # Made again when these files have another content, not when they are newer: checkouts share what is installed.
 EXPORTS_SUM  := $(shell cat $(EXPORTS_NEED) | cksum)
@@ -24,12 +24,12 @@ $(EXPORTS)/venv/.made:
 ## exports: export 250 models from PyTorch, compile and run them, and write LIST.md and REFUSED.md to build/exports/list (MODELS="bert ..", BACKEND=ref)
 exports: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so $(B)/libqnnrt.so
 	@$(call fetch,2.47 2.51)
-	$(EXPORT_LIST) --table $(EXPORTS)/list/LIST.md --refused $(EXPORTS)/list/REFUSED.md $(MODELS)
+	$(EXPORT_LIST) --out $(EXPORTS)/list --table $(EXPORTS)/list/LIST.md --refused $(EXPORTS)/list/REFUSED.md $(MODELS)
 
 ## test-exports: ten of them, in three minutes
 test-exports: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so $(B)/libqnnrt.so
 	@$(call fetch,2.47 2.51)
-	$(EXPORT_LIST) --short --again
+	$(EXPORT_LIST) --out $(EXPORTS)/short --short --again
 
 ## ops-random: random programs of all operators against torch, and a report (RUNS=20000, SEED=1, BACKEND=host,ref,cpu,htp); it goes on where it was stopped
 ops-random: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so $(B)/libqnnrt.so
