@@ -147,8 +147,8 @@
    ROOMS (search for the tag)
        >>config >>arena >>params >>tensor >>static >>operator                       the floor
        >>layout >>align                                                             values
-       >>elementwise >>binary >>shape >>reduce >>linear >>attention >>places >>image >>norm
-       >>select >>table >>range                                                     operators
+       >>elementwise >>binary >>shape >>reduce >>linear >>attention >>places >>convolve >>image
+       >>norm >>select >>table >>range                                              operators
        >>round >>weight_only >>custom >>graph >>encode >>propagate >>forms >>quant        programs
        >>cut >>emit >>public
 */
@@ -4180,10 +4180,10 @@ static void qnnrt_lower__do_roll(qnnrt_lower__job *job)
 }
 
 /* =====================================================================================
-   IMAGE                                                                          >>image
-   Convolutions, pooling and resizing: QNN wants channels last.
+   CONVOLUTION                                                                 >>convolve
+   Convolutions of images and films: QNN wants channels last.
    Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>elementwise
-          >>binary >>shape >>reduce >>linear >>places
+          >>shape >>linear >>places
    Knows nothing of: matrices
    ===================================================================================== */
 
@@ -4512,6 +4512,14 @@ static void qnnrt_lower__do_deconv(qnnrt_lower__job *job)
                         &p);
     qnnrt_lower__set(job, 0, t, order);
 }
+
+/* =====================================================================================
+   IMAGE                                                                          >>image
+   Pooling and resizing.
+   Needs: >>config >>arena >>params >>tensor >>operator >>layout >>binary >>shape >>reduce >>places
+          >>convolve
+   Knows nothing of: matrices
+   ===================================================================================== */
 
 /* Return input 0 with H and W, in one or two axes, as its axes first and first + 1, or -1. */
 static int32_t qnnrt_lower__image_axis(const qnnrt_ir_value *x, uint32_t spatial, uint32_t i)
