@@ -42,6 +42,11 @@ test-export: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so $(B)/libqnnr
 	@QNNRT_BUILD=$(abspath $(B)) QNNRT_PROGRAMS=$(abspath $(B)) QNNRT_LIBRARY=$(abspath $(B))/libqnnrt.so PYTHONPATH=tools/python:tests/python \
 	    LD_LIBRARY_PATH=$(abspath $(EXPORTS))/stubs $(EXPORTS)/venv/bin/python -W ignore tests/python/test_export.py
 
+## bench-eval: what the host takes for recurrent layers, grid_sample, einsum, conv3d and FFT, beside torch with one thread (CASES="lstm fft", BAR=5)
+bench-eval: $(EXPORTS)/venv/.made $(B)/libqnnrt.so
+	@QNNRT_LIBRARY=$(abspath $(B))/libqnnrt.so LD_LIBRARY_PATH=$(abspath $(EXPORTS))/stubs BAR=$(or $(BAR),inf) \
+	    $(EXPORTS)/venv/bin/python -W ignore tests/bench/bench_eval.py $(B)/libqnnrt.so $(CASES)
+
 ## config-keys: unusual keys of config.json, with transformers' logits as the measure, for each architecture (SEED=1, RANDOM=20)
 config-keys: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/qnnrt-llm $(B)/libQnnRef.so
 	$(EXPORT)/config_keys.py $(EXPORTS)/config_keys --tools $(B) --backend $(B)/libQnnRef.so --random $(or $(RANDOM),20) --seed $(or $(SEED),1)
