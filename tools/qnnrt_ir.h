@@ -82,9 +82,10 @@
 
    ROOMS (search for the tag)
        >>config >>symbol >>dtype >>attr                                     the floor
-       >>shape >>shape_math >>shape_view >>shape_net >>shape_make >>ops             operators
+       >>shape >>shape_math >>shape_view >>shape_net >>shape_seq >>shape_make >>ops operators
        >>graph >>find >>check >>number >>text >>parse >>document >>resolve          graphs
-       >>wide >>eval_math >>eval_move >>gemm >>eval_net >>eval >>fold >>public      values
+       >>wide >>eval_math >>eval_move >>gemm >>eval_net >>fourier >>eval            values
+       >>fold >>public                                                              a node
        >>inplace >>run >>extract >>write                                a run, parts and files
 */
 #ifndef QNNRT_IR_H
@@ -2540,6 +2541,48 @@ static int qnnrt_ir__shape_index_put(qnnrt_ir__shape *s)
 }
 
 /* =====================================================================================
+   SHAPE OF SEQUENCES                                                        >>shape_seq
+   Fourier transforms.
+   Needs: >>config >>attr >>shape     Knows nothing of: how they are computed
+   ===================================================================================== */
+
+/* qnnrt.fft: x[.., 1] is real, x[.., 2] complex, the result too. length: the size of each dimension
+   that is transformed, before; a shorter input is filled with zeros, a longer one is cut. onesided:
+   of the last of them half of the values, which say the other half, are made, or (inverse) read. */
+static int qnnrt_ir__shape_fft(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0];
+    const int inverse = qnnrt_ir_int(s->node, "inverse", 0) != 0;
+    const int half = qnnrt_ir_int(s->node, "onesided", 0) != 0;
+    int64_t axes[QNNRT_IR_RANK], length[QNNRT_IR_RANK];
+    const size_t count = qnnrt_ir_ints(s->node, "dim", axes);
+    uint32_t seen = 0;
+    size_t i;
+    qnnrt_ir__shape_copy(s, x);
+    if (!qnnrt_ir__shape_rank(s, 0, 2, QNNRT_IR_RANK) || !qnnrt_ir__shape_floats(s, x)) return 0;
+    if (x->dims[x->rank - 1] != 2 && (x->dims[x->rank - 1] != 1 || (half && inverse)))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the last dimension is %lld, expected 1 or"
+                                    " 2, real and imaginary", (long long)x->dims[x->rank - 1]);
+    if (half && !inverse && x->dims[x->rank - 1] != 1)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "onesided of complex numbers");
+    if (count == 0 || count >= x->rank || qnnrt_ir_ints(s->node, "length", length) != count)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "dim and length do not name 1 to %u dimensions",
+                                    (unsigned)x->rank - 1);
+    for (i = 0; i < count; ++i) {
+        if (axes[i] < 0 || axes[i] >= x->rank - 1 || (seen >> axes[i] & 1) || length[i] < 1)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "dim is %lld with length %lld",
+                                        (long long)axes[i], (long long)length[i]);
+        if (length[i] > (int64_t)1 << 30)    /* its square fits in 64 bits */
+            return qnnrt_ir__shape_fail(s, QNNRT_E_LIMIT, "length is %lld", (long long)length[i]);
+        seen |= (uint32_t)1 << axes[i];
+        s->dims[axes[i]] = length[i];
+    }
+    s->dims[x->rank - 1] = half && inverse ? 1 : 2;
+    if (half && !inverse) s->dims[axes[count - 1]] = length[count - 1] / 2 + 1;
+    return 1;
+}
+
+/* =====================================================================================
    SHAPE OF NEW VALUES                                                      >>shape_make
    Operators that make values, and those that are no operators of ATen.
    Needs: >>config >>dtype >>attr >>shape     Knows nothing of: arithmetic
@@ -2641,8 +2684,8 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
 /* =====================================================================================
    OPERATORS                                                                        >>ops
    The operators, each once: its inputs, its arguments with ATen's defaults, its shape.
-   Needs: >>config >>dtype >>attr >>shape >>shape_math >>shape_view >>shape_net >>shape_make, and
-   the functions that its table names     Knows nothing of: files
+   Needs: >>config >>dtype >>attr >>shape >>shape_math >>shape_view >>shape_net >>shape_seq
+   >>shape_make, and the functions that its table names     Knows nothing of: files
    ===================================================================================== */
 
 /* X(name, least inputs, most inputs (255: any), arguments, function of shape, of evaluation). A
@@ -2894,6 +2937,9 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("_weight_norm.default", 2, 2, "int dim=0", weight_norm, weight_norm) \
     X("scaled_dot_product_attention.default", 3, 4, "float dropout_p=0, bool is_causal=false, " \
       "float? scale, bool enable_gqa=false, bool nan_rows=false", attention, attention) \
+    /* transforms; of the exporter */ \
+    X("qnnrt.fft.default", 1, 1, "ints dim, ints length, bool inverse=false, " \
+      "bool onesided=false, float scale=1", fft, fft) \
     /* new values */ \
     X("full.default", 0, 0, "ints size, Scalar fill_value, dtype? dtype", full, fill) \
     X("ones.default", 0, 0, "ints size, dtype? dtype", full, fill) \
@@ -7328,10 +7374,303 @@ static int qnnrt_ir__eval_rope(qnnrt_ir__eval *e)
 }
 
 /* =====================================================================================
+   EVALUATION: TRANSFORMS                                                      >>fourier
+   Discrete Fourier transforms of any length: mixed radix, or a convolution (Bluestein).
+   Needs: >>attr >>wide >>eval_math     Knows nothing of: layouts
+   ===================================================================================== */
+
+/* QNNRT_IR__LANES lines are transformed side by side. A prime factor above QNNRT_IR__PRIME makes
+   the transform a convolution, whose length is a power of 2. */
+enum { QNNRT_IR__LANES = 8, QNNRT_IR__PRIME = 31 };
+
+/* Real and imaginary parts: [length][lanes] of each. */
+typedef struct qnnrt_ir__lines {
+    double *re, *im;
+} qnnrt_ir__lines;
+
+typedef struct qnnrt_ir__dft {
+    int64_t           n;
+    int               radix[64], stages;     /* stages 0: a convolution */
+    qnnrt_ir__lines   turns;                 /* [n]: exp(-2 pi i k / n) */
+    qnnrt_ir__lines   work;                  /* [n][lanes] */
+    qnnrt_ir__lines   chirp, filter, wide;   /* [n], [m], [m][lanes] of a convolution */
+    struct qnnrt_ir__dft *inner;             /* of length m */
+} qnnrt_ir__dft;
+
+static int qnnrt_ir__dft_get(qnnrt_ir__eval *e, qnnrt_ir__lines *lines, int64_t count)
+{
+    lines->re = (double *)qnnrt_ir__eval_get(e, count, sizeof(double));
+    lines->im = (double *)qnnrt_ir__eval_get(e, count, sizeof(double));
+    return lines->re != NULL && lines->im != NULL;
+}
+
+/* Set element k to exp(-2 pi i at / n). */
+static void qnnrt_ir__dft_turn(qnnrt_ir__lines *lines, int64_t k, int64_t at, int64_t n)
+{
+    const double angle = -6.283185307179586476925 * ((double)at / (double)n);
+    lines->re[k] = cos(angle);
+    lines->im[k] = sin(angle);
+}
+
+/* One butterfly: the transform of r elements of `lanes` lines, `far` apart, each result turned. */
+static inline void qnnrt_ir__dft_fly(const qnnrt_ir__dft *d, int r, int lanes,
+                                     const qnnrt_ir__lines *x, int64_t at, int64_t far,
+                                     qnnrt_ir__lines *y, int64_t to, int64_t next, int64_t turn)
+{
+    const int64_t unit = d->n / r;           /* from root to root */
+    int j, k, l;
+    for (j = 0; j < r; ++j) {
+        const double tr = d->turns.re[j * turn], ti = d->turns.im[j * turn];
+        double sr[QNNRT_IR__LANES], si[QNNRT_IR__LANES];
+        double *const yr = y->re + (to + j * next) * lanes, *const yi =
+            y->im + (to + j * next) * lanes;
+        for (l = 0; l < lanes; ++l) {
+            sr[l] = x->re[at * lanes + l];
+            si[l] = x->im[at * lanes + l];
+        }
+        for (k = 1; k < r; ++k) {
+            const double wr = d->turns.re[j * k % r * unit], wi = d->turns.im[j * k % r * unit];
+            const double *const xr = x->re + (at + k * far) * lanes, *const xi =
+                x->im + (at + k * far) * lanes;
+            for (l = 0; l < lanes; ++l) {
+                sr[l] += xr[l] * wr - xi[l] * wi;
+                si[l] += xr[l] * wi + xi[l] * wr;
+            }
+        }
+        for (l = 0; l < lanes; ++l) {
+            yr[l] = sr[l] * tr - si[l] * ti;
+            yi[l] = sr[l] * ti + si[l] * tr;
+        }
+    }
+}
+
+/* The same for 4 elements, whose roots are 1, -i, -1 and i. */
+static inline void qnnrt_ir__dft_fly4(const qnnrt_ir__dft *d, int lanes, const qnnrt_ir__lines *x,
+                                      int64_t at, int64_t far, qnnrt_ir__lines *y, int64_t to,
+                                      int64_t next, int64_t turn)
+{
+    const double *const wr = d->turns.re, *const wi = d->turns.im;
+    const double ar = wr[turn], ai = wi[turn], br = wr[2 * turn], bi = wi[2 * turn];
+    const double cr = wr[3 * turn], ci = wi[3 * turn];
+    const double *xr = x->re + at * lanes, *xi = x->im + at * lanes;
+    double *yr = y->re + to * lanes, *yi = y->im + to * lanes;
+    int l;
+    far *= lanes;
+    next *= lanes;
+    for (l = 0; l < lanes; ++l) {
+        const double pr = xr[l] + xr[l + 2 * far], pi = xi[l] + xi[l + 2 * far];
+        const double mr = xr[l] - xr[l + 2 * far], mi = xi[l] - xi[l + 2 * far];
+        const double qr = xr[l + far] + xr[l + 3 * far], qi = xi[l + far] + xi[l + 3 * far];
+        const double nr = xr[l + far] - xr[l + 3 * far], ni = xi[l + far] - xi[l + 3 * far];
+        const double s1 = mr + ni, t1 = mi - nr, s2 = pr - qr, t2 = pi - qi;
+        const double s3 = mr - ni, t3 = mi + nr;
+        yr[l] = pr + qr;
+        yi[l] = pi + qi;
+        yr[l + next] = s1 * ar - t1 * ai;
+        yi[l + next] = s1 * ai + t1 * ar;
+        yr[l + 2 * next] = s2 * br - t2 * bi;
+        yi[l + 2 * next] = s2 * bi + t2 * br;
+        yr[l + 3 * next] = s3 * cr - t3 * ci;
+        yi[l + 3 * next] = s3 * ci + t3 * cr;
+    }
+}
+
+/* Transform lines in place, stage by stage (Stockham). */
+static inline void qnnrt_ir__dft_stages(const qnnrt_ir__dft *d, int lanes, qnnrt_ir__lines *x)
+{
+    qnnrt_ir__lines from = *x, to = d->work;
+    int64_t left = d->n, step = 1, p, q;
+    int i;
+    for (i = 0; i < d->stages; ++i) {
+        const int r = d->radix[i];
+        const qnnrt_ir__lines other = from;
+        left /= r;
+        for (p = 0; p < left; ++p)
+            for (q = 0; q < step; ++q) {
+                if (r == 4) qnnrt_ir__dft_fly4(d, lanes, &from, q + step * p, step * left, &to,
+                                               q + step * 4 * p, step, p * step);
+                else qnnrt_ir__dft_fly(d, r, lanes, &from, q + step * p, step * left, &to,
+                                       q + step * r * p, step, p * step);
+            }
+        step *= r;
+        from = to;
+        to = other;
+    }
+    if (d->stages % 2 == 0) return;
+    memcpy(x->re, from.re, (size_t)(d->n * lanes) * sizeof(double));
+    memcpy(x->im, from.im, (size_t)(d->n * lanes) * sizeof(double));
+}
+
+/* Transform lines in place. */
+static void qnnrt_ir__dft_run(const qnnrt_ir__dft *d, int lanes, qnnrt_ir__lines *x)
+{
+    const qnnrt_ir__lines *c = &d->chirp, *f = &d->filter;
+    qnnrt_ir__lines wide = d->wide, turned;
+    int64_t k;
+    if (d->stages > 0 && lanes == QNNRT_IR__LANES) qnnrt_ir__dft_stages(d, QNNRT_IR__LANES, x);
+    else if (d->stages > 0) qnnrt_ir__dft_stages(d, 1, x);
+    if (d->inner == NULL) return;
+    memset(wide.re, 0, (size_t)(d->inner->n * lanes) * sizeof(double));
+    memset(wide.im, 0, (size_t)(d->inner->n * lanes) * sizeof(double));
+    for (k = 0; k < d->n * lanes; ++k) {
+        wide.re[k] = x->re[k] * c->re[k / lanes] - x->im[k] * c->im[k / lanes];
+        wide.im[k] = x->re[k] * c->im[k / lanes] + x->im[k] * c->re[k / lanes];
+    }
+    qnnrt_ir__dft_run(d->inner, lanes, &wide);
+    for (k = 0; k < d->inner->n * lanes; ++k) {
+        const double re = wide.re[k], im = wide.im[k];
+        wide.re[k] = re * f->re[k / lanes] - im * f->im[k / lanes];
+        wide.im[k] = re * f->im[k / lanes] + im * f->re[k / lanes];
+    }
+    turned.re = wide.im;                     /* with the parts exchanged it is the inverse one */
+    turned.im = wide.re;
+    qnnrt_ir__dft_run(d->inner, lanes, &turned);
+    for (k = 0; k < d->n * lanes; ++k) {
+        x->re[k] = wide.re[k] * c->re[k / lanes] - wide.im[k] * c->im[k / lanes];
+        x->im[k] = wide.re[k] * c->im[k / lanes] + wide.im[k] * c->re[k / lanes];
+    }
+}
+
+/* Find the stages of a length. Return 0 if it has a large prime factor. */
+static int qnnrt_ir__dft_factors(qnnrt_ir__dft *d)
+{
+    int64_t left = d->n;
+    int r = 4;
+    while (left > 1) {
+        while (left % r != 0 && r <= QNNRT_IR__PRIME) r = r == 4 ? 2 : r == 2 ? 3 : r + 2;
+        if (r > QNNRT_IR__PRIME) return 0;
+        d->radix[d->stages++] = r;
+        left /= r;
+    }
+    return 1;
+}
+
+/* Plan transforms of a length. Return NULL when out of memory. */
+static qnnrt_ir__dft *qnnrt_ir__dft_plan(qnnrt_ir__eval *e, int64_t n, int lanes)
+{
+    qnnrt_ir__dft *d = (qnnrt_ir__dft *)qnnrt_ir__eval_get(e, 1, sizeof(*d));
+    int64_t m = 1, k;
+    if (d == NULL) return NULL;
+    d->n = n;
+    if (qnnrt_ir__dft_factors(d)) {
+        if (!qnnrt_ir__dft_get(e, &d->turns, n) || !qnnrt_ir__dft_get(e, &d->work, n * lanes))
+            return NULL;
+        for (k = 0; k < n; ++k) qnnrt_ir__dft_turn(&d->turns, k, k, n);
+        return d;
+    }
+    d->stages = 0;
+    while (m < 2 * n - 1) m *= 2;
+    if (!qnnrt_ir__dft_get(e, &d->chirp, n) || !qnnrt_ir__dft_get(e, &d->filter, m) ||
+        !qnnrt_ir__dft_get(e, &d->wide, m * lanes)) return NULL;
+    d->inner = qnnrt_ir__dft_plan(e, m, lanes);
+    if (d->inner == NULL) return NULL;
+    for (k = 0; k < n; ++k) {
+        qnnrt_ir__dft_turn(&d->chirp, k, k * k % (2 * n), 2 * n);
+        d->filter.re[k] = d->filter.re[(m - k) % m] = d->chirp.re[k] / (double)m;
+        d->filter.im[k] = d->filter.im[(m - k) % m] = -d->chirp.im[k] / (double)m;
+    }
+    qnnrt_ir__dft_stages(d->inner, 1, &d->filter);
+    return d;
+}
+
+/* A transform along one dimension, [outer, size, inner]: from x to y, which have other sizes. */
+typedef struct qnnrt_ir__along {
+    qnnrt_ir__lines x, y;
+    int64_t         have, make;              /* sizes in x and y */
+    int64_t         inner, count;            /* elements behind the dimension, lines */
+    int             mirror;                  /* 1: the second half of the input says the first */
+} qnnrt_ir__along;
+
+/* Copy up to QNNRT_IR__LANES lines, from `line` on, to or from x of a run. */
+static void qnnrt_ir__dft_move(const qnnrt_ir__along *a, int64_t n, int64_t line, int lanes,
+                               qnnrt_ir__lines *at, int back)
+{
+    const int64_t size = back ? a->make : n;
+    int64_t k;
+    int l;
+    for (l = 0; l < lanes; ++l) {
+        const int64_t outer = (line + l) / a->inner, inner = (line + l) % a->inner;
+        for (k = 0; k < size; ++k) {
+            const int64_t to = k * lanes + l;
+            const int64_t from = a->mirror && !back && k > n / 2 ? n - k : k;
+            const int64_t place = (outer * (back ? a->make : a->have) + from) * a->inner + inner;
+            if (back) {
+                a->y.re[place] = at->re[to];
+                a->y.im[place] = at->im[to];
+            } else {
+                at->re[to] = from < a->have ? a->x.re[place] : 0;
+                at->im[to] = from < a->have ? (from != k ? -a->x.im[place] : a->x.im[place]) : 0;
+            }
+        }
+    }
+}
+
+/* Transform all lines, with a length of n. */
+static int qnnrt_ir__dft_along(qnnrt_ir__eval *e, const qnnrt_ir__along *a, int64_t n, int inverse)
+{
+    const int lanes = a->count < QNNRT_IR__LANES ? 1 : QNNRT_IR__LANES;
+    const qnnrt_ir__dft *d = qnnrt_ir__dft_plan(e, n, lanes);
+    qnnrt_ir__lines x, turned;
+    int64_t line = 0;
+    if (d == NULL || !qnnrt_ir__dft_get(e, &x, n * lanes)) return 0;
+    turned.re = x.im;
+    turned.im = x.re;
+    while (line < a->count) {
+        /* The last ones are computed twice, beside others. */
+        if (line > a->count - lanes) line = a->count - lanes;
+        qnnrt_ir__dft_move(a, n, line, lanes, &x, 0);
+        qnnrt_ir__dft_run(d, lanes, inverse ? &turned : &x);
+        qnnrt_ir__dft_move(a, n, line, lanes, &x, 1);
+        line += lanes;
+    }
+    return 1;
+}
+
+/* qnnrt.fft. Of a transform to half of its values the last dimension is the first: the others have
+   fewer lines then. */
+static int qnnrt_ir__eval_fft(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0], *y = e->out;
+    const int inverse = qnnrt_ir_int(e->node, "inverse", 0) != 0;
+    const int half = qnnrt_ir_int(e->node, "onesided", 0) != 0;
+    const double scale = qnnrt_ir_float(e->node, "scale", 1);
+    const int64_t parts = x->dims[x->rank - 1], made = y->dims[y->rank - 1];
+    int64_t axes[QNNRT_IR_RANK], length[QNNRT_IR_RANK], count = x->count / parts, k, outer;
+    const size_t n = qnnrt_ir_ints(e->node, "dim", axes);
+    qnnrt_ir__wide now = *x;
+    qnnrt_ir__along a;
+    size_t i;
+    qnnrt_ir_ints(e->node, "length", length);
+    memset(&a, 0, sizeof(a));
+    now.dims[now.rank - 1] = 1;
+    if (!qnnrt_ir__dft_get(e, &a.y, count)) return 0;
+    for (k = 0; k < count; ++k) {
+        a.y.re[k] = qnnrt_ir__wide_f(x, k * parts);
+        if (parts == 2) a.y.im[k] = qnnrt_ir__wide_f(x, k * parts + 1);
+    }
+    for (i = 0; i < n; ++i) {
+        const size_t at = inverse ? i : n - 1 - i;
+        const uint32_t axis = (uint32_t)axes[at];
+        a.x = a.y;
+        qnnrt_ir__wide_split(&now, axis, &outer, &a.have, &a.inner);
+        a.count = outer * a.inner;
+        a.make = now.dims[axis] = half && !inverse && at == n - 1 ? length[at] / 2 + 1 : length[at];
+        a.mirror = half && inverse && at == n - 1;
+        if (!qnnrt_ir__dft_get(e, &a.y, a.count * a.make) ||
+            !qnnrt_ir__dft_along(e, &a, length[at], inverse)) return 0;
+    }
+    for (k = 0; k < y->count / made; ++k) {
+        qnnrt_ir__wide_put(e->out, k * made, scale * a.y.re[k]);
+        if (made == 2) qnnrt_ir__wide_put(e->out, k * made + 1, scale * a.y.im[k]);
+    }
+    return 1;
+}
+
+/* =====================================================================================
    EVALUATION                                                                      >>eval
    Computes nodes and graphs.
    Needs: >>config >>attr >>dtype >>shape >>ops >>wide >>eval_math >>eval_move >>gemm
-   >>eval_net     Knows nothing of: files
+   >>eval_net >>fourier     Knows nothing of: files
    ===================================================================================== */
 
 static int (*const qnnrt_ir__eval_of[])(qnnrt_ir__eval *e) = {
@@ -7476,7 +7815,7 @@ static qnnrt_result qnnrt_ir__eval_node(const qnnrt_hooks *hooks, const qnnrt_ir
    FOLD                                                                            >>fold
    What a node takes, and one whose outputs become constants.
    Needs: >>config >>attr >>dtype >>ops >>graph >>eval_math >>eval_move >>gemm >>eval_net
-   >>eval     Knows nothing of: files
+   >>fourier >>eval     Knows nothing of: files
    ===================================================================================== */
 
 /* Return about how many operations a product takes: tiles of 4 x 4 sums, and copies of both sides
@@ -7554,6 +7893,7 @@ static double qnnrt_ir__fold_inner(const qnnrt_ir_node *node, const qnnrt_ir_val
     }
     if (eval == qnnrt_ir__eval_topk)
         return 16 * (double)x->count * (double)qnnrt_ir_int(node, "k", 1);
+    if (eval == qnnrt_ir__eval_fft) return 1024 * (double)x->rank * (made + (double)x->count);
     if (eval == qnnrt_ir__eval_sort) return 16 * 32 * (double)x->count;
     if (eval == qnnrt_ir__eval_index) return 64 * (made + (double)x->count) * (double)x->rank;
     return 0;

@@ -148,7 +148,7 @@
        >>config >>arena >>params >>tensor >>static >>operator                       the floor
        >>layout >>align                                                             values
        >>elementwise >>binary >>shape >>reduce >>linear >>attention >>places >>convolve >>image
-       >>norm >>select >>table >>range                                              operators
+       >>norm >>select >>sequence >>table >>range                                    operators
        >>round >>weight_only >>custom >>graph >>encode >>propagate >>forms >>quant        programs
        >>cut >>emit >>public
 */
@@ -549,7 +549,8 @@ enum {
     QNNRT_LOWER__RANK = 8, QNNRT_LOWER__NONE = 0,
     QNNRT_LOWER__MOST_INPUTS = 64,   /* of an operator */
     QNNRT_LOWER__MOST_RANK = 4,      /* that all operators of all libraries take */
-    QNNRT_LOWER__MOST_TABLE = 1 << 26            /* numbers that are computed for one operator */
+    QNNRT_LOWER__MOST_TABLE = 1 << 26,           /* numbers that are computed for one operator */
+    QNNRT_LOWER__MOST_FOURIER = 1 << 23          /* numbers of the matrix of a transform */
 };
 
 typedef struct qnnrt_lower__graph qnnrt_lower__graph;
@@ -5576,9 +5577,83 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
 }
 
 /* =====================================================================================
+   SEQUENCE                                                                    >>sequence
+   Fourier transforms.
+   Needs: >>config >>tensor >>static >>operator >>layout     Knows nothing of: images
+   ===================================================================================== */
+
+/* Write the matrix of one transform: [to, parts of y, from, parts of x], where complex numbers have
+   2 parts. mirror: the values of x say those of the other half. */
+static void qnnrt_lower__fourier(double *m, int64_t n, int64_t from, int64_t in, int64_t to,
+                                 int64_t out, double turn, int mirror, double scale)
+{
+    int64_t j, k;
+    for (j = 0; j < to; ++j)
+        for (k = 0; k < from && k < (mirror ? n / 2 + 1 : n); ++k) {
+            const double angle = turn * (double)(j * k % n) / (double)n;
+            const double size = mirror && k > 0 && 2 * k != n ? 2 * scale : scale;
+            double *const re = m + j * out * from * in + k * in, *const im = re + from * in;
+            re[0] = size * cos(angle);
+            if (in == 2) re[1] = -size * sin(angle);
+            if (out == 2) im[0] = size * sin(angle);
+            if (out == 2 && in == 2) im[1] = size * cos(angle);
+        }
+}
+
+/* qnnrt.fft: a product for each dimension. Its matrix is known. */
+static void qnnrt_lower__do_fft(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const int inverse = qnnrt_ir_int(node, "inverse", 0) != 0;
+    const int half = qnnrt_ir_int(node, "onesided", 0) != 0;
+    const double turn = inverse ? 6.283185307179586476925 : -6.283185307179586476925;
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    const uint32_t last = x.rank - 1;
+    int64_t axes[QNNRT_IR_RANK], length[QNNRT_IR_RANK];
+    const size_t count = qnnrt_ir_ints(node, "dim", axes);
+    size_t i;
+    qnnrt_ir_ints(node, "length", length);
+    for (i = 0; i < count; ++i) {
+        const size_t at = inverse ? i : count - 1 - i;
+        const uint32_t axis = (uint32_t)axes[at];
+        const int mirror = half && inverse && at == count - 1;
+        const int64_t from = x.dims[axis], in = x.dims[last], out = mirror ? 1 : 2;
+        const int64_t to = half && !inverse && at == count - 1 ? length[at] / 2 + 1 : length[at];
+        int64_t rows[2], matrix[2];
+        uint32_t order[QNNRT_LOWER__RANK];
+        int32_t inputs[2];
+        double *values;
+        qnnrt_lower__identity(order);
+        qnnrt_lower__axis_last(last, order, axis);
+        matrix[0] = to * out;
+        matrix[1] = rows[1] = from * in;
+        rows[0] = (int64_t)qnnrt_lower__count(x.rank, x.dims) / rows[1];
+        inputs[0] = qnnrt_lower__reshape(job, qnnrt_lower__stored(job, &x, order), 2, rows);
+        values = matrix[0] * matrix[1] > QNNRT_LOWER__MOST_FOURIER ? NULL
+                                       : qnnrt_lower__zeros(job, matrix[0], matrix[1]);
+        if (values == NULL) {
+            qnnrt_lower__refuse(job->graph, "Compute it on the host.", "a transform of %lld values "
+                                "is a product with a matrix of %lld x %lld", (long long)length[at],
+                                (long long)matrix[0], (long long)matrix[1]);
+            return;
+        }
+        qnnrt_lower__fourier(values, length[at], from, in, to, out, turn, mirror, i == count - 1 ?
+                             qnnrt_ir_float(node, "scale", 1) : 1);
+        inputs[1] = qnnrt_lower__doubles(job, x.dtype, 2, matrix, values);
+        rows[1] = matrix[0];
+        x.tensor = qnnrt_lower__op(job, "FullyConnected", inputs, 2, x.dtype, 2, rows, NULL);
+        x.value = NULL;
+        x.dims[axis] = to;
+        x.dims[last] = out;
+        memcpy(x.order, order, sizeof(order));
+    }
+    qnnrt_lower__set(job, 0, x.tensor, x.order);
+}
+
+/* =====================================================================================
    TABLE                                                                          >>table
    The operators that can be lowered, each once.
-   Needs: >>config >>arena >>tensor >>shape >>select, and the functions that it names
+   Needs: >>config >>arena >>tensor >>shape >>select >>sequence, and the functions that it names
    Knows nothing of: how they work
    ===================================================================================== */
 
@@ -5726,6 +5801,7 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
     X("baddbmm.default", addmm, "MatMul ElementWiseMultiply ElementWiseAdd", "") \
     X("scaled_dot_product_attention.default", attention, "MatMul Softmax ElementWiseMultiply " \
       "ElementWiseAdd Tile", "") \
+    X("qnnrt.fft.default", fft, "FullyConnected", "a long transform") \
     /* images */ \
     X("conv1d.*", conv, "Conv2d DepthWiseConv2d", "") \
     X("conv2d.*", conv, "Conv2d DepthWiseConv2d", "") \

@@ -19,13 +19,13 @@ masked_fill.Tensor masked_scatter.default matmul.default max.default max.dim max
 maximum.default mean.default mean.dim min.default min.dim min.other minimum.default mish.default mm.default movedim.int mul.Scalar
 mul.Tensor mv.default narrow.default native_batch_norm.default native_layer_norm.default ne.Scalar ne.Tensor neg.default new_full.default
 new_ones.default new_zeros.default numpy_T.default ones.default ones_like.default pad.default permute.default pixel_shuffle.default
-pow.Scalar pow.Tensor_Scalar pow.Tensor_Tensor prod.default prod.dim_int reciprocal.default relu.default relu6.default remainder.Scalar
-remainder.Tensor repeat.default repeat_interleave.self_int reshape.default reshape_as.default rms_norm.default roll.default round.default
-rsqrt.default rsub.Scalar rsub.Tensor scalar_tensor.default scaled_dot_product_attention.default scatter.src scatter.value select.int
-sigmoid.default sign.default silu.default sin.default slice.Tensor slice_scatter.default softmax.int softplus.default sort.default
-split.Tensor split.sizes split_with_sizes.default sqrt.default square.default squeeze.default squeeze.dim squeeze.dims stack.default
-std.correction sub.Scalar sub.Tensor sum.default sum.dim_IntList t.default tanh.default to.device to.dtype to.dtype_layout to.other
-topk.default transpose.int tril.default triu.default trunc.default type_as.default unbind.int unflatten.int unsqueeze.default
-upsample_bilinear2d.default upsample_bilinear2d.vec upsample_nearest2d.default upsample_nearest2d.vec var.correction var.dim view.default
-view_as.default where.Scalar where.ScalarOther where.ScalarSelf where.self zeros.default zeros_like.default
+pow.Scalar pow.Tensor_Scalar pow.Tensor_Tensor prod.default prod.dim_int qnnrt.fft.default reciprocal.default relu.default relu6.default
+remainder.Scalar remainder.Tensor repeat.default repeat_interleave.self_int reshape.default reshape_as.default rms_norm.default
+roll.default round.default rsqrt.default rsub.Scalar rsub.Tensor scalar_tensor.default scaled_dot_product_attention.default scatter.src
+scatter.value select.int sigmoid.default sign.default silu.default sin.default slice.Tensor slice_scatter.default softmax.int
+softplus.default sort.default split.Tensor split.sizes split_with_sizes.default sqrt.default square.default squeeze.default squeeze.dim
+squeeze.dims stack.default std.correction sub.Scalar sub.Tensor sum.default sum.dim_IntList t.default tanh.default to.device to.dtype
+to.dtype_layout to.other topk.default transpose.int tril.default triu.default trunc.default type_as.default unbind.int unflatten.int
+unsqueeze.default upsample_bilinear2d.default upsample_bilinear2d.vec upsample_nearest2d.default upsample_nearest2d.vec var.correction
+var.dim view.default view_as.default where.Scalar where.ScalarOther where.ScalarSelf where.self zeros.default zeros_like.default
 """.split())

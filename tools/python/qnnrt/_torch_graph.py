@@ -14,6 +14,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 from . import _errors as errors
 from ._safetensors import dtype_name
 from ._torch_rules import folded
+from ._torch_values import as_real
 
 Node = torch.fx.Node
 TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
@@ -240,7 +241,7 @@ class Graph:
     def _tensor_of(self, spec: Any) -> torch.Tensor:
         program = self.program
         where = program.state_dict if spec.target in program.state_dict else program.constants
-        return where[spec.target]
+        return as_real(where[spec.target])
 
     def _read_signature(self) -> None:
         nodes = {n.name: n for n in self.module.graph.nodes}

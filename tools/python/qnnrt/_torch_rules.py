@@ -13,7 +13,7 @@ Tensor = torch.Tensor
 aten = torch.ops.aten
 _RULES: Dict[str, Callable[..., Any]] = {}
 # Composite operators that stay as they are: what they are made of checks its own results, or is no easier.
-_WHOLE = re.compile(r"aten\.(linalg_(?!norm|matrix_norm|vecdot|multi_dot|matmul|cross|diagonal)|_linalg_|fft_|stft|istft|det|slogdet|logdet|inverse|pinverse|matrix_)")
+_WHOLE = re.compile(r"aten\.(linalg_(?!norm|matrix_norm|vecdot|multi_dot|matmul|cross|diagonal)|_linalg_|stft|istft|det|slogdet|logdet|inverse|pinverse|matrix_)")
 
 
 def known(op: Any) -> bool:

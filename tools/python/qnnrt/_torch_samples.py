@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 import torch
 
 from ._torch_graph import Graph
-from ._torch_values import Call, plain_layers, tensors_of
+from ._torch_values import Call, as_real, plain_layers, tensors_of
 
 Sample = Dict[str, torch.Tensor]
 SEED = 20260101
@@ -28,7 +28,9 @@ def cast(x: torch.Tensor, dtype: Optional[torch.dtype]) -> torch.Tensor:
 
 def vary(x: torch.Tensor, generator: torch.Generator, bounds: Optional[Sequence[int]]) -> torch.Tensor:
     """Another tensor of the same kind: masks, positions and constants stay, ids are drawn anew, numbers get other values."""
-    if x.numel() < 2 or x.dtype == torch.bool or x.is_complex():
+    if x.is_complex():
+        return torch.view_as_complex(vary(as_real(x), generator, bounds))
+    if x.numel() < 2 or x.dtype == torch.bool:
         return x.clone()
     if not x.is_floating_point():
         low, high = (int(x.min()), int(x.max())) if bounds is None else (int(bounds[0]), int(bounds[1]))
@@ -88,7 +90,7 @@ class Runner:
     def state(self, key: str) -> torch.Tensor:
         """The value of a buffer or parameter."""
         holder, _, name = key.rpartition(".")
-        return getattr(self.model.get_submodule(holder), name).detach().clone()  # type: ignore[no-any-return]
+        return as_real(getattr(self.model.get_submodule(holder), name).detach().clone())
 
     def __call__(self, inputs: Sequence[torch.Tensor]) -> Tuple[List[torch.Tensor], List[torch.Tensor]]:
         """The results, and the inputs after the call."""
@@ -113,14 +115,14 @@ def compute(model: torch.nn.Module, call: Call, graph: Graph, inputs: Sequence[S
     runner, samples = Runner(model, call, dtype), []
     places = dict(graph.inputs)
     for row in inputs:
-        sample = {"input/" + name: row[place] for name, place in graph.inputs}
+        sample = {"input/" + name: as_real(row[place]) for name, place in graph.inputs}
         sample.update({"input/" + name: runner.state(key) for key, name, _ in graph.states})
         before = runner.attributes()
         results, after = runner(row)
         if changed is not None:
             changed.update(name for name, value in runner.attributes().items() if value is not before.get(name))
-        sample.update({"output/" + name: results[place] for name, place in graph.outputs})
-        sample.update({"output/" + changed: after[places[name]] for name, changed in graph.mutated})
+        sample.update({"output/" + name: as_real(results[place]) for name, place in graph.outputs})
+        sample.update({"output/" + changed: as_real(after[places[name]]) for name, changed in graph.mutated})
         sample.update({"output/" + name: runner.state(key) for key, _, name in graph.states})
         samples.append(sample)
     return samples
@@ -181,8 +183,6 @@ def difference(got: torch.Tensor, want: torch.Tensor) -> float:
         return 2.0
     if got.numel() == 0:
         return 0.0
-    if got.is_complex() or want.is_complex():
-        got, want = (torch.view_as_real(x.to(torch.complex128).resolve_conj()) for x in (got, want))
     got, want = got.double(), want.double()
     same = (got == want) | (got.isnan() & want.isnan())
     if not bool((same | (got.isfinite() & want.isfinite())).all()):

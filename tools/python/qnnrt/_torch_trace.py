@@ -10,7 +10,8 @@ from typing import Any, Iterator, List, Tuple
 import torch
 
 from . import _errors as errors
-from ._torch_graph import TORCH, check_nodes, inline_bodies, source_of_error
+from ._torch_complex import real_form
+from ._torch_graph import TORCH, check_nodes, inline_bodies, refuse, source_of_error
 from ._torch_rules import decompositions
 from ._torch_samples import copied, first_line
 from ._torch_values import Call, Flat, plain_layers
@@ -82,6 +83,8 @@ def functional(program: Any) -> Any:
     inline_bodies(program.graph_module)
     check_nodes(program.graph_module, first=True)
     try:
-        return program.run_decompositions(decompositions())
+        program = program.run_decompositions(decompositions())
     except Exception as error:
         raise _refused("torch cannot write the model without changes in place", error) from error
+    real_form(program, refuse)
+    return program

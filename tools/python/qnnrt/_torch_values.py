@@ -61,6 +61,11 @@ def tensors_of(value: Any, otherwise: str) -> List[Tuple[str, torch.Tensor]]:
     return found
 
 
+def as_real(x: torch.Tensor) -> torch.Tensor:
+    """A complex tensor as graphs have it: real, with a last dimension of 2."""
+    return torch.view_as_real(x.detach().resolve_conj()).contiguous() if x.is_complex() else x
+
+
 def replaced(value: Any, function: Callable[[torch.Tensor], Any]) -> Any:
     """A copy of a value, with other tensors. Its tensors are met in the order of tensors_of()."""
     return _replaced(value, function, 0, {})
