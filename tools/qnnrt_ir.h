@@ -2684,8 +2684,8 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
 /* =====================================================================================
    OPERATORS                                                                        >>ops
    The operators, each once: its inputs, its arguments with ATen's defaults, its shape.
-   Needs: >>config >>dtype >>attr >>shape >>shape_math >>shape_view >>shape_net >>shape_seq
-   >>shape_make, and the functions that its table names     Knows nothing of: files
+   Needs: >>config >>dtype >>attr >>shape >>shape_math >>shape_view >>shape_net >>shape_make, and
+   the functions that its table names     Knows nothing of: files
    ===================================================================================== */
 
 /* X(name, least inputs, most inputs (255: any), arguments, function of shape, of evaluation). A
@@ -7670,7 +7670,7 @@ static int qnnrt_ir__eval_fft(qnnrt_ir__eval *e)
    EVALUATION                                                                      >>eval
    Computes nodes and graphs.
    Needs: >>config >>attr >>dtype >>shape >>ops >>wide >>eval_math >>eval_move >>gemm
-   >>eval_net >>fourier     Knows nothing of: files
+   >>eval_net     Knows nothing of: files
    ===================================================================================== */
 
 static int (*const qnnrt_ir__eval_of[])(qnnrt_ir__eval *e) = {

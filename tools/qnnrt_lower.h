@@ -5579,7 +5579,8 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
 /* =====================================================================================
    SEQUENCE                                                                    >>sequence
    Fourier transforms.
-   Needs: >>config >>tensor >>static >>operator >>layout     Knows nothing of: images
+   Needs: >>config >>arena >>tensor >>static >>operator >>layout >>align
+   Knows nothing of: images
    ===================================================================================== */
 
 /* Write the matrix of one transform: [to, parts of y, from, parts of x], where complex numbers have
@@ -5653,7 +5654,7 @@ static void qnnrt_lower__do_fft(qnnrt_lower__job *job)
 /* =====================================================================================
    TABLE                                                                          >>table
    The operators that can be lowered, each once.
-   Needs: >>config >>arena >>tensor >>shape >>select >>sequence, and the functions that it names
+   Needs: >>config >>arena >>tensor >>shape >>select, and the functions that it names
    Knows nothing of: how they work
    ===================================================================================== */
 

@@ -77,7 +77,7 @@ class Export(unittest.TestCase):
         self.assertEqual(len(names), len(set(names)))
         known = set(names) | set(self.graph["weight_name_mapping"])
         for node in self.graph["nodes"]:
-            self.assertTrue(node["op_type"].startswith("aten."), node["op_type"])
+            self.assertTrue(node["op_type"].startswith(("aten.", "qnnrt.")), node["op_type"])
             self.assertNotIn("_.", node["op_type"])
             for tensor in node["inputs"]:
                 self.assertIn(tensor["name"], known)
@@ -377,6 +377,30 @@ class Export(unittest.TestCase):
     def test_weight_norm(self):
         self.export(nn.utils.weight_norm(nn.Conv1d(2, 3, 3)), torch.randn(1, 2, 5))
         self.assertIn("weight_v", self.weights)
+
+    def test_complex_tensors_are_real_ones(self):
+        x, z = torch.randn(2, 3, 8), torch.randn(2, 3, 8, dtype=torch.complex64)
+        window, signal = torch.hann_window(32), torch.randn(2, 200)
+        spectrum = torch.stft(signal, 32, 10, window=window, return_complex=True)
+        for function, args in (
+                (lambda self, a, b: (a * b + 2 * a - b / (a + 3) + 1j * a, (a * (1 + 2j)).conj() - b.real, a @ b.mT, a.abs(), a == b), (z, z.flip(0))),
+                (lambda self, a: (torch.fft.rfft2(a, norm="ortho"), torch.fft.ifftn(a, s=(4, 5), dim=(0, 2)), torch.fft.hfft(a.mT)), (x,)),
+                (lambda self, a: (a.mT[..., 1:].reshape(2, -1), torch.cat([a, a], -1), a.sum(), a.mean((0, 1)), a.flip(-1), a.roll(3), *a.split(3, -1),
+                                  a[:, [0, 2]], F.pad(a, (1, 2)), a[:1].squeeze(), torch.where(a.real > 0, a, a * 2), a.repeat(1, 2, 1)), (z,)),
+                (lambda self, a, b: (torch.polar(a.abs(), b), torch.complex(a, b).exp(), torch.complex(a, b) ** 3), (x, x.flip(0))),
+                (lambda self, a: (torch.stft(a, 32, 8, window=window, return_complex=True),
+                                  torch.stft(a, 32, 10, 20, window[:20], False, normalized=True, onesided=False, return_complex=True)), (signal,)),
+                (lambda self, a: (torch.istft(a, 32, 10, window=window, length=205), torch.istft(a, 32, 10, window=window * 0 + 1, center=False)),
+                 (spectrum,))):
+            self.export(module(function), args)
+            self.assertLess(self.done.error, 1e-6)
+            self.assertFalse([t for n in self.graph["nodes"] for t in n["outputs"] if "complex" in t["dtype"]])
+        self.export(module(lambda self, a: (a * 2, torch.view_as_real(a), a.real)), (z,))
+        self.assertEqual(self.graph["complex"], ["args_0", "output_0"])
+        self.assertEqual([t["shape"] for t in self.graph["graph_inputs"] + self.graph["graph_outputs"]], [[2, 3, 8, 2]] * 3 + [[2, 3, 8]])
+        self.assertIn("args_0, output_0", self.done.notes[-1])
+        with self.assertRaisesRegex(qnnrt.UnsupportedError, "prod.dim_int of complex tensors is not known\n  at test_export.py"):
+            self.export(module(lambda self, a: a.prod(-1)), (z,))
 
     def test_absent_tensors_are_told(self):
         x, i = torch.randn(4, 5, 6), torch.tensor([0, 2])

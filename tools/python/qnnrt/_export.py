@@ -145,6 +145,8 @@ class _Export:
             document["ranges"] = {name: [int(low), int(high)] for name, (low, high) in ranges.items()}
         _write_graph(os.path.join(folder, _FILES[0]), document)
         weights = {key: tensor for key, tensor in self.graph.weights.items() if tensor.device.type != "meta"}
+        if self.graph.complex:
+            self.done.notes.append("Complex inputs and outputs are real, with a last dimension of 2: %s." % ", ".join(self.graph.complex))
         if len(weights) < len(self.graph.weights):
             self.done.notes.append("%d weights have no data: the model is on meta." % (len(self.graph.weights) - len(weights)))
         safetensors.write(os.path.join(folder, _FILES[1]), weights, {"format": "pt"})

@@ -485,7 +485,8 @@ class _Rewrite:
     """One graph, in which nodes of complex tensors become nodes of real ones. made: complex node -> its real form."""
 
     def __init__(self, graph: Any, refuse: Callable[..., Exception]) -> None:
-        self.graph, self.refuse, self.table = graph, refuse, decompositions()
+        self.graph, self.refuse = graph, refuse
+        self.table: Dict[Any, Callable[..., Any]] = {}
         self.made: Dict[Node, Any] = {}
         self.complex = {n for n in graph.nodes if _is_complex(n)}
 
@@ -515,6 +516,7 @@ class _Rewrite:
         if node.target is operator.getitem:
             self.made[node] = self.made[node.args[0]][node.args[1]]  # type: ignore[index]
             return
+        self.table = self.table or decompositions()
         tensors = list(node.all_input_nodes)
         fakes = [self.value(n).meta["val"] for n in tensors]
         mode = next((x.fake_mode for x in fakes if hasattr(x, "fake_mode")), None) or node.meta["val"].fake_mode
@@ -538,7 +540,7 @@ class _Rewrite:
 
 def real_form(program: Any, refuse: Callable[..., Exception]) -> None:
     """Let the graph of a program of torch.export have real tensors alone. Complex inputs, weights and outputs are real with
-    a last dimension of 2.
+    a last dimension of 2; which inputs and outputs are such is in the meta of their nodes.
 
     refuse  makes an error of a text, a node and a hint"""
     graph = program.graph_module.graph
@@ -547,15 +549,16 @@ def real_form(program: Any, refuse: Callable[..., Exception]) -> None:
         if node.op == "placeholder" and node in work.complex:
             value = node.meta["val"]
             with value.fake_mode:
-                node.meta["val"] = torch.empty(list(value.shape) + [2], dtype=value.dtype.to_real())
+                node.meta.update(val=torch.empty(list(value.shape) + [2], dtype=value.dtype.to_real()), complex=True)
         elif node.op == "call_function" and node.users and (node in work.complex or str(node.target) in _TRANSFORMS or
                                                             any(n in work.complex for n in node.all_input_nodes)):
             work.node(node)
         elif node.op == "output":
-            for spec in program.graph_signature.output_specs:
-                made = work.made.get(places.get(getattr(spec.arg, "name", None)))
-                if made is not None:
-                    spec.arg.name = made.name
+            was = [places.get(getattr(spec.arg, "name", None)) for spec in program.graph_signature.output_specs]
+            node.meta["complex"] = [n in work.complex for n in was]
+            for spec, n in zip(program.graph_signature.output_specs, was):
+                if n in work.made:
+                    spec.arg.name = work.made[n].name
             node.args = torch.fx.map_arg(node.args, work.value)
     for node in reversed(list(graph.nodes)):
         if node in work.made:

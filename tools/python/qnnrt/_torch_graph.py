@@ -182,6 +182,7 @@ class Graph:
     inputs, outputs  (name, place among the tensors that the model is given, and returns)
     states           (key, input, output): tensors of the model that a call changes
     weights          key -> tensor, of what the graph reads and of the states
+    complex          names of the inputs and outputs that are complex in the model, and real here with a last dimension of 2
     names            node of torch -> names of its values in the file"""
 
     def __init__(self, program: Any, name: str, given: Sequence[str], results: Sequence[str], prefix: str = "") -> None:
@@ -194,6 +195,7 @@ class Graph:
         self.inputs: List[Tuple[str, int]] = []
         self.outputs: List[Tuple[str, int]] = []
         self.mutated: List[Tuple[str, str]] = []
+        self.complex: List[str] = []
         self.names: Dict[Node, List[Optional[str]]] = {}
         self.computed: Set[Node] = set()
         self.taken: Set[str] = set()
@@ -255,6 +257,7 @@ class Graph:
                 if type(spec.arg).__name__ == "TensorArgument":
                     self.inputs.append((self._unique(self.given[place]), place))
                     self.names[nodes[spec.arg.name]] = [self.inputs[-1][0]]
+                    self.complex += [self.inputs[-1][0]] if nodes[spec.arg.name].meta.get("complex") else []
                     place += 1
                 elif type(spec.arg).__name__ != "ConstantArgument":
                     raise refuse("input \"%s\" is a number that the graph computes with: %s" % (spec.arg.name, type(spec.arg).__name__),
@@ -304,12 +307,14 @@ class Graph:
         nodes = {n.name: n for n in self.module.graph.nodes}
         wanted: List[Tuple[str, Node]] = []
         place, inputs = 0, {self.names[n][0] for n in self.names}
-        for spec in self.signature.output_specs:
+        is_complex = next(n for n in self.module.graph.nodes if n.op == "output").meta.get("complex", [])
+        for at, spec in enumerate(self.signature.output_specs):
             if spec.kind == OutputKind.USER_OUTPUT:
                 if type(spec.arg).__name__ == "TensorArgument":
                     name = self.results[place]
                     self.outputs.append((self._unique(name if name not in inputs else name + "_out"), place))
                     wanted.append((self.outputs[-1][0], nodes[spec.arg.name]))
+                    self.complex += [self.outputs[-1][0]] if any(is_complex[at:at + 1]) else []
                     place += 1
                 elif type(spec.arg).__name__ != "ConstantArgument":
                     raise refuse("result %d of the model is a number that the graph computes" % place, nodes.get(spec.arg.name),
@@ -357,6 +362,7 @@ class Graph:
             "weights": [self._tensor(key, t) for key, t in keys.items()],
             "weight_name_mapping": self.mapping,
             "nodes": listed,
+            **({"complex": self.complex} if self.complex else {}),
         }
 
     def _maker(self, node: Node) -> Tuple[Node, int]:
