@@ -148,7 +148,7 @@
        >>config >>arena >>params >>tensor >>static >>operator                       the floor
        >>layout >>align                                                             values
        >>elementwise >>binary >>shape >>reduce >>linear >>attention >>places >>convolve >>image
-       >>norm >>select >>sequence >>table >>range                                    operators
+       >>norm >>select >>sequence >>table >>range                                   operators
        >>round >>weight_only >>custom >>graph >>encode >>propagate >>forms >>quant        programs
        >>cut >>emit >>public
 */
