@@ -650,13 +650,18 @@ def same(g, shape, x):
     raise ValueError("no such dtype")
 
 
-def floats(g, *shape):
+def floats(g, *shape, finite=False):
     """A float32 tensor of a shape."""
     for _ in range(30):
         y = g.tensor(shape=list(shape), what="f")
-        if y.dtype == torch.float32:
+        if y.dtype == torch.float32 and not (finite and not y.isfinite().all()):
             return y
     raise ValueError("no float32")
+
+
+def parameters(g, *shape):
+    """A float32 tensor of a shape, as weights are: finite."""
+    return floats(g, *shape, finite=True)
 
 
 @rule("matmul", "mm", "bmm", "mv", "dot", "outer", "vdot", "inner")
@@ -771,7 +776,7 @@ def _(g, name):
 def positives(g, n):
     for _ in range(30):
         x = g.new([n], "f", positive=True)
-        if x.dtype == torch.float32:
+        if x.dtype == torch.float32 and x.isfinite().all():
             return x
     raise ValueError("no float32")
 
@@ -780,19 +785,19 @@ def positives(g, n):
 def _(g, name):
     c = g.pick(1, 2, 3, 4)
     x = floats(g, g.pick(1, 2), c, *[g.pick(1, 2, 3, 4) for _ in range(g.pick(0, 1, 2, 2, 3) if not name.startswith("inst") else g.pick(1, 2, 2, 3))])
-    w, b = (floats(g, c), floats(g, c)) if g.chance(0.7) else (None, None)
+    w, b = (parameters(g, c), parameters(g, c)) if g.chance(0.7) else (None, None)
     eps = g.pick(1e-5, 1e-3)
     if name.startswith("inst"):
         return [x, w, b, None, None, True, 0.1, eps, False]
-    mean, var = floats(g, c), positives(g, c)
+    mean, var = parameters(g, c), positives(g, c)
     return [x, w, b, mean, var] + ([False, 0.1, eps, False] if name.startswith("batch") else [0.1, eps])
 
 
 @rule("layer_norm", "native_layer_norm", "rms_norm")
 def _(g, name):
-    x = floats(g, *g.shape(1, 4))
+    x = floats(g, *g.shape(1, 4), finite=name.startswith("native"))
     shape = list(x.shape[-g.dice.randint(1, x.dim()):])
-    w, b = floats(g, *shape) if g.chance(0.6) else None, floats(g, *shape) if g.chance(0.6) else None
+    w, b = parameters(g, *shape) if g.chance(0.6) else None, parameters(g, *shape) if g.chance(0.6) else None
     eps = g.pick(1e-5, 1e-3, 0.1)
     return [x, shape, w, eps if g.chance(0.7) else None] if name.startswith("rms") else [x, shape, w, b, eps]
 
@@ -801,7 +806,7 @@ def _(g, name):
 def _(g, name):
     groups, c = g.pick(1, 2, 3), g.pick(1, 2)
     x = floats(g, g.pick(1, 2), groups * c, *[g.pick(1, 2, 3, 4) for _ in range(g.pick(0, 1, 2, 2, 3))])
-    w, b = floats(g, groups * c) if g.chance(0.6) else None, floats(g, groups * c) if g.chance(0.6) else None
+    w, b = parameters(g, groups * c) if g.chance(0.6) else None, parameters(g, groups * c) if g.chance(0.6) else None
     if name.startswith("native"):
         return [x, w, b, x.shape[0], groups * c, math.prod(x.shape[2:]), groups, 1e-5]
     return [x, groups, w, b, g.pick(1e-5, 1e-3)]
@@ -824,7 +829,7 @@ def _(g, name):
     mask, causal = None, g.chance(0.25)
     if not causal and g.chance(0.6):
         shape = g.broadcast(head + [n, m]) if g.chance(0.5) else [n, m]
-        mask = g.new(shape, "b") if g.chance(0.5) else floats(g, *shape)
+        mask = g.new(shape, "b") if g.chance(0.5) else parameters(g, *shape)
         if mask.dtype == torch.float32 and g.chance(0.5):
             mask = g.new(shape, "b")
             mask = torch.where(mask, 0.0, g.pick(-math.inf, -10000.0, -3e4, torch.finfo(torch.float32).min))
@@ -835,7 +840,7 @@ def _(g, name):
         more["scale"] = g.pick(0.5, 1.0, 0.25)
     if gqa:
         more["enable_gqa"] = True
-    return [floats(g, *head, n, e), floats(g, *keys, m, e), floats(g, *keys, m, v), mask, 0.0, causal], more
+    return [parameters(g, *head, n, e), parameters(g, *keys, m, e), parameters(g, *keys, m, v), mask, 0.0, causal], more
 
 
 # ---- new values --------------------------------------------------------------------------------------
