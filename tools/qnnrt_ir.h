@@ -5454,6 +5454,7 @@ static void qnnrt_ir__wide_put(qnnrt_ir__wide *x, int64_t at, double f)
     const float f32 = (float)f;
     unsigned char *const to = qnnrt_ir__wide_room(x, at);
     if (x->dtype == QNNRT_DTYPE_F32) memcpy(to, &f32, sizeof f32);
+    else if (x->dtype == QNNRT_DTYPE_BOOL8) qnnrt_ir_element_put(to, x->dtype, !(f >= 0 && f <= 0), f);
     else qnnrt_ir_element_put(to, x->dtype, qnnrt_ir__wide_round(f), f);
 }
 
@@ -6009,9 +6010,10 @@ static int qnnrt_ir__eval_reduce(qnnrt_ir__eval *e)
     qnnrt_ir__walk w;
     uint32_t bits = 0, d;
     size_t row = 0;
-    int what;
+    int what, cut;                                       /* cut: floats become integers first */
     while (!qnnrt_ir__eval_is(e->node, qnnrt_ir__fold_names[row].name)) ++row;
     what = qnnrt_ir__fold_names[row].what;
+    cut = e->out->whole && (what == QNNRT_IR__SUM || what == QNNRT_IR__PROD);
     for (k = 0; k < (int64_t)given && k < QNNRT_IR_RANK; ++k)
         bits |= (uint32_t)1 << (list[k] < 0 ? list[k] + (x->rank == 0 ? 1 : x->rank) : list[k]);
     if (given == 0) bits = UINT32_MAX;
@@ -6027,7 +6029,7 @@ static int qnnrt_ir__eval_reduce(qnnrt_ir__eval *e)
         flat = k;
         for (d = 0; one && d < x->rank; ++d) if (bits >> d & 1) flat = w.at[d];
         qnnrt_ir__fold_add(what, order, &sums[w.place[0]], qnnrt_ir__wide_f(x, k),
-                           x->whole ? qnnrt_ir__wide_i(x, k) : 0, flat);
+                           x->whole || cut ? qnnrt_ir__wide_i(x, k) : 0, flat);
     }
     for (k = 0; k < e->out->count; ++k) {
         const qnnrt_ir__sum *s = &sums[k];
@@ -6035,8 +6037,7 @@ static int qnnrt_ir__eval_reduce(qnnrt_ir__eval *e)
             qnnrt_ir__wide_set(e->out, k, s->best);
         else if (!e->out->whole)
             qnnrt_ir__wide_put(e->out, k, qnnrt_ir__fold_end(what, order, correction, s));
-        else qnnrt_ir__wide_set(e->out, k, x->whole || what == QNNRT_IR__ANY ||
-                                           what == QNNRT_IR__ALL ? s->i : (int64_t)s->f);
+        else qnnrt_ir__wide_set(e->out, k, s->i);
         if (e->out_count == 2) qnnrt_ir__wide_set(&e->out[1], k, s->best);  /* max.dim, min.dim */
         if (s->n == 0 && (what == QNNRT_IR__PROD || what == QNNRT_IR__ALL))
             qnnrt_ir__wide_put(e->out, k, 1);
@@ -6659,9 +6660,10 @@ static int qnnrt_ir__eval_fill(qnnrt_ir__eval *e)
 
 static int qnnrt_ir__eval_arange(qnnrt_ir__eval *e)
 {
-    const double begin = qnnrt_ir_float(e->node, "start", 0);
-    const double step = qnnrt_ir_float(e->node, "step", 1);
+    double begin = qnnrt_ir_float(e->node, "start", 0), step = qnnrt_ir_float(e->node, "step", 1);
     int64_t k;
+    if (e->out->whole) modf(begin, &begin);              /* both become integers first */
+    if (e->out->whole) modf(step, &step);
     for (k = 0; k < e->out->count; ++k) qnnrt_ir__wide_put(e->out, k, begin + (double)k * step);
     return 1;
 }

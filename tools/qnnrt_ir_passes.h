@@ -1935,6 +1935,7 @@ static int qnnrt_pass__rope_can(qnnrt_pass__rope *r, const qnnrt_ir_node *node)
     size_t i, k;
     uint32_t d;
     if (source == NULL || source->count == 0 || source->rank == QNNRT_IR_RANK) return 0;
+    if (source->ranged == 1 && (source->low < 0 || source->high >= (int64_t)r->positions)) return 0;
     for (i = 0; i < r->trace.count; ++i)
         if (r->trace.cells[i].value->count > QNNRT_PASS__ROPE_LARGE) return 0;
     for (k = 0; k < node->output_count; ++k) {

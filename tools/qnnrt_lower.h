@@ -2310,6 +2310,10 @@ static void qnnrt_lower__do_elu(qnnrt_lower__job *job)
     qnnrt_lower__view x;
     const int32_t t = qnnrt_lower__each(job, 0, &x);
     int32_t y = qnnrt_lower__linear_map(job, t, inner, 0);
+    if (inner < 0) {
+        qnnrt_lower__refuse(job->graph, NULL, "input_scale is negative");
+        return;
+    }
     memset(&p, 0, sizeof(p));
     qnnrt_lower__f32(&p, "alpha", qnnrt_ir_float(job->node, "alpha", 1));
     y = qnnrt_lower__op_like(job, "Elu", y, &p);
@@ -2705,13 +2709,13 @@ static void qnnrt_lower__do_arithmetic(qnnrt_lower__job *job)
     }
     qnnrt_lower__view_cast(job, &pair[0], dtype);
     qnnrt_lower__view_cast(job, &pair[1], dtype);
+    if (strncmp(node->op, "rsub", 4) == 0) { turn = pair[0]; pair[0] = pair[1]; pair[1] = turn; }
     if (alpha != 1 && pair[1].value != NULL) {
         pair[1].scale *= alpha;
     } else if (alpha != 1) {
         const int32_t root = job->graph->bodies[pair[1].tensor].root;
         pair[1].tensor = qnnrt_lower__linear_map(job, root, alpha, 0);
     }
-    if (strncmp(node->op, "rsub", 4) == 0) { turn = pair[0]; pair[0] = pair[1]; pair[1] = turn; }
     if (strncmp(node->op, "floor_divide", 12) == 0)
         qnnrt_lower__divide_whole(job, pair, 1);
     else if (strncmp(node->op, "remainder", 9) == 0)

@@ -1,6 +1,7 @@
 """Random arguments for operators of ATen: by the types and names of torch's own schema, and by a rule where that is not enough.
 
-A rule returns the positional arguments. What torch refuses is drawn again, so rules only have to be right often enough."""
+A rule returns the positional arguments. Weights, and pictures that are averaged or interpolated, are finite: where a product with a
+matrix replaces a loop, NaN and infinities reach elements whose weight for them is 0. What torch refuses is drawn again, so rules only have to be right often enough."""
 import math
 
 import torch
@@ -714,8 +715,8 @@ def _(g, name):
         size, kernel = [g.pick(1, 2, 3, 4) for _ in range(3)], [g.pick(1, 2, 3) for _ in range(3)]
     groups, a, b = g.pick(1, 1, 1, 2, 3), g.pick(1, 2, 3), g.pick(1, 2, 3)
     x = floats(g, *([g.pick(1, 1, 2)] if g.chance(0.85) or base == "convolution" else []), groups * a, *size)
-    w = floats(g, *([groups * a, b] if transposed else [groups * b, a]), *kernel)
-    bias = floats(g, groups * b) if g.chance(0.6) else None
+    w = parameters(g, *([groups * a, b] if transposed else [groups * b, a]), *kernel)
+    bias = parameters(g, groups * b) if g.chance(0.6) else None
     stride, padding, dilation = per_axis(g, dims, 1, 1, 2, 3), per_axis(g, dims, 0, 0, 1, 2), per_axis(g, dims, 1, 1, 1, 2)
     extra = [g.dice.randint(0, max(s, d) - 1) if g.chance(0.3) else 0 for s, d in zip(stride, dilation)] if transposed else [0] * dims
     if name.endswith(".padding"):
@@ -730,7 +731,7 @@ def _(g, name):
 def _(g, name):
     dims = int(name.split("pool")[1][0])
     size, kernel = spatial(g, dims)
-    x = floats(g, *([g.pick(1, 2)] if g.chance(0.85) else []), g.pick(1, 2, 3), *size)
+    x = floats(g, *([g.pick(1, 2)] if g.chance(0.85) else []), g.pick(1, 2, 3), *size, finite=name.startswith("avg"))
     stride = [] if g.chance(0.3) else per_axis(g, dims, 1, 2, 3)
     padding = [g.dice.randint(0, k // 2) if g.chance(0.4) else 0 for k in kernel]
     if name.startswith("max"):
@@ -743,7 +744,7 @@ def _(g, name):
       "adaptive_max_pool3d")
 def _(g, name):
     dims = int(name.split("pool")[1][0])
-    return [floats(g, *([g.pick(1, 2)] if g.chance(0.85) else []), g.pick(1, 2, 3), *spatial(g, dims)[0]), [g.pick(1, 2, 3, 4, 7) for _ in range(dims)]]
+    return [floats(g, *([g.pick(1, 2)] if g.chance(0.85) else []), g.pick(1, 2, 3), *spatial(g, dims)[0], finite="avg" in name), [g.pick(1, 2, 3, 4, 7) for _ in range(dims)]]
 
 
 @rule("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d",
@@ -751,7 +752,7 @@ def _(g, name):
 def _(g, name):
     base, overload = name.split(".")
     dims = int(base[-2])
-    x = floats(g, g.pick(1, 2), g.pick(1, 2, 3), *[g.pick(1, 2, 3, 4, 5, 6) for _ in range(dims)])
+    x = floats(g, g.pick(1, 2), g.pick(1, 2, 3), *[g.pick(1, 2, 3, 4, 5, 6) for _ in range(dims)], finite=True)
     corners = [] if "nearest" in base else [g.chance(0.5)]
     size, factors = [g.dice.randint(1, 9) for _ in range(dims)], per_axis(g, dims, 1.0, 2.0, 2.0, 3.0, 0.5, 1.5)
     if overload == "vec":

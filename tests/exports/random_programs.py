@@ -39,12 +39,16 @@ BARS = {"host": 1e-4, "ref": 1e-4, "cpu": 1e-4, "htp": 2e-2}
 NAMES = {"host": "the host's evaluation", "ref": "libQnnRef.so and host", "cpu": "libQnnCpu.so 2.47 and host", "htp": "libQnnHtp.so 2.51 and host"}
 # Programs of these have finite values only, up to here: libQnnCpu.so has no infinity, and HTP computes in float16
 LARGEST = {"cpu": 1e30, "htp": 2e4}
-# Moved or chosen, never rounded; and those whose result is exact where the type of the result has it
-EXACT = set("""alias detach clone contiguous lift_fresh lift_fresh_copy view reshape view_as reshape_as expand expand_as flatten unflatten unsqueeze squeeze
- permute transpose t numpy_T movedim slice narrow select cat stack split split_with_sizes chunk unbind repeat repeat_interleave pad constant_pad_nd roll flip index
+# Elements are moved or chosen, never rounded
+MOVES = set("""alias detach clone contiguous lift_fresh lift_fresh_copy view reshape view_as reshape_as expand expand_as flatten unflatten unsqueeze squeeze
+ permute transpose t numpy_T movedim slice narrow select cat stack split split_with_sizes chunk unbind repeat repeat_interleave pad roll flip index
  index_select gather scatter masked_scatter index_put slice_scatter index_copy embedding relu neg abs sign floor ceil round trunc maximum minimum max min amax amin
- where masked_fill tril triu clamp clamp_min clamp_max full ones zeros full_like ones_like zeros_like new_full new_ones new_zeros fill scalar_tensor arange to
- _to_copy type_as copy add sub rsub mul square sum dropout feature_dropout hardtanh relu6 sort topk diff pixel_shuffle max_pool1d max_pool2d""".split())
+ where masked_fill tril triu dropout feature_dropout relu6 sort topk pixel_shuffle max_pool1d max_pool2d getitem broadcast_to swapaxes moveaxis
+ tensor_split as_strided diagonal unfold take take_along_dim rot90 fliplr flipud""".split())
+# The result is exact where its type has it
+EXACT = set("""clamp clamp_min clamp_max hardtanh full ones zeros full_like ones_like zeros_like new_full new_ones new_zeros fill scalar_tensor arange constant_pad_nd
+ to _to_copy type_as copy add sub rsub mul square sum diff""".split())
+STEPS = {"remainder", "floor_divide", "div", "fmod"}          # by a number that no type has exactly, rounding decides
 TIES = {"topk", "sort", "argsort", "kthvalue", "median", "mode", "argmax", "argmin", "max", "min"}    # argmax and the like: on htp only
 
 
@@ -193,6 +197,8 @@ def evaluate(p, wide, noise=None):
             args, kwargs = [wider(a) for a in args], {k: wider(v) for k, v in kwargs.items()}
         if noise and op.split(".")[0] in TIES and isinstance(args[0], torch.Tensor) and args[0].dtype.is_floating_point:
             args[0] = noise("ties", args[0], None)
+        if noise and op.split(".")[0] in STEPS and isinstance(args[1], float) and args[1] * 64 % 1 and args[0].dtype.is_floating_point:
+            args[0] = noise("steps", args[0], torch.float32)
         results = apply(op, args, kwargs)
         if noise:
             results = [noise(op, x, p.native[n].dtype) if x.dtype.is_floating_point else x for x, n in zip(results, names)]
@@ -212,6 +218,8 @@ def noise_of(backend, seed, sign):
     def noise(op, x, dtype):
         if op == "ties":
             return x if backend != "htp" else x * (1 + 1e-3 * signs(x))
+        if op.split(".")[0] in MOVES:
+            return x
         to = max(types[backend] or torch.float32, dtype, key=lambda t: steps[t])     # in half, constants are rounded to their own type
         step = steps[to]
         moved = x * (1 + step * signs(x)) + (1e-6 * signs(x) if backend == "htp" else 0)
@@ -280,7 +288,7 @@ def judge(want, got, backend):
 
 def number_text(v):
     if isinstance(v, float) and not math.isfinite(v):
-        return {"float": struct.pack(">d", v).hex()}
+        return {"float": struct.pack("<d", v).hex()}
     if isinstance(v, (torch.dtype, torch.device)):
         return str(v)
     return [number_text(w) for w in v] if isinstance(v, (list, tuple)) else v

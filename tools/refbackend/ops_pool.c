@@ -3,6 +3,7 @@
    Activations are [batch, height, width, channels]. */
 #include "ref_op.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char *const axis_names[2] = { "height", "width" };
@@ -138,8 +139,8 @@ static int pool_run(const ref_node *node, void *scratch, ref_why *why)
                 for (size_t c = 0; c < channels; ++c) {
                     if (average)
                         sums[c] += pixel[c];
-                    else
-                        sums[c] = pixel[c] > sums[c] ? pixel[c] : sums[c];
+                    else if (pixel[c] > sums[c] || isnan(pixel[c]))
+                        sums[c] = pixel[c];
                 }
             }
         }
