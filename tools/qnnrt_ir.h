@@ -5454,8 +5454,9 @@ static void qnnrt_ir__wide_put(qnnrt_ir__wide *x, int64_t at, double f)
     const float f32 = (float)f;
     unsigned char *const to = qnnrt_ir__wide_room(x, at);
     if (x->dtype == QNNRT_DTYPE_F32) memcpy(to, &f32, sizeof f32);
-    else if (x->dtype == QNNRT_DTYPE_BOOL8) qnnrt_ir_element_put(to, x->dtype, !(f >= 0 && f <= 0), f);
-    else qnnrt_ir_element_put(to, x->dtype, qnnrt_ir__wide_round(f), f);
+    else qnnrt_ir_element_put(to, x->dtype, x->dtype == QNNRT_DTYPE_BOOL8 ? !(f >= 0 && f <= 0)
+                                                                         : qnnrt_ir__wide_round(f),
+                              f);
 }
 
 static void qnnrt_ir__wide_set(qnnrt_ir__wide *x, int64_t at, int64_t i)
