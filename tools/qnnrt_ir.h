@@ -84,8 +84,8 @@
        >>config >>symbol >>dtype >>attr                                     the floor
        >>shape >>shape_math >>shape_view >>shape_net >>shape_seq >>shape_make >>ops operators
        >>graph >>find >>check >>number >>text >>parse >>document >>resolve          graphs
-       >>wide >>eval_math >>eval_move >>gemm >>eval_net >>fourier >>eval            values
-       >>fold >>public                                                              a node
+       >>wide >>eval_math >>elements >>eval_move >>gemm >>eval_net >>fourier        values
+       >>eval >>fold >>public                                                       a node
        >>inplace >>run >>extract >>write                                a run, parts and files
 */
 #ifndef QNNRT_IR_H
@@ -397,6 +397,20 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_eval_node(const qnnrt_hooks *hooks, const qnn
    of range; or else what it would return. No data are needed or touched: the cost does not depend
    on sizes. */
 QNNRT_IR_API qnnrt_result qnnrt_ir_eval_ask(const qnnrt_ir_node *node, qnnrt_error *err);
+
+/* Return what an operator on each element computes, as words in postfix order, "a a sigmoid *" for
+   silu; NULL for others. A word that names no operation is an operand: see
+   qnnrt_ir_recipe_operand(). c y n ?: y where c is not 0, else n. */
+QNNRT_IR_API const char *qnnrt_ir_recipe(const qnnrt_ir_node *node);
+
+/* Read an operand of a recipe. a, b, c: inputs 0, 1, 2; where one is absent, the number in the
+   first argument of the schema. A number as argument "self", unless the word .self reads it, is
+   before the inputs. .name: a number among the arguments. After "|": the number if that is not
+   given. inf; most: the largest number of the dtype of the result; digits.
+   number   receives a number, as FLOAT or INT
+   Returns  the input, -1 for a number */
+QNNRT_IR_API int qnnrt_ir_recipe_operand(const qnnrt_ir_node *node, const char *word,
+                                         qnnrt_ir_attr *number);
 
 /* How a graph is computed; every 0 is a default. */
 typedef struct qnnrt_ir_run_desc {
@@ -1263,20 +1277,32 @@ static int qnnrt_ir__shape_test(qnnrt_ir__shape *s)
     return 1;
 }
 
-/* One or two tensors, or a tensor and a number. */
+/* Up to three tensors, or a tensor and a number. */
 static int qnnrt_ir__shape_binary(qnnrt_ir__shape *s)
 {
     static const char *const numbers[] = { "other", "exponent", "self" };
-    const qnnrt_ir_value *b = qnnrt_ir_input(s->node, 1);
+    const qnnrt_ir_value *x;
     const char *number = "";
-    size_t i;
+    size_t i, given = 0;
     for (i = 0; i < 3; ++i) if (qnnrt_ir__attr_has(s->node, numbers[i])) number = numbers[i];
     qnnrt_ir__shape_same(s);
-    if (b != NULL && !qnnrt_ir__shape_broadcast(s, b->rank, b->dims)) return 0;
-    if (b == NULL && *number == '\0')
+    for (i = 1; i < 3; ++i) {
+        x = qnnrt_ir_input(s->node, i);
+        given += x != NULL;
+        if (x != NULL && !qnnrt_ir__shape_broadcast(s, x->rank, x->dims)) return 0;
+    }
+    if (given == 0 && *number == '\0')
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "the second operand is missing");
-    s->dtype = qnnrt_ir__shape_join(s, 0, 2, b == NULL ? number : "");
+    s->dtype = qnnrt_ir__shape_join(s, 0, 3, given == 0 ? number : "");
     return 1;
+}
+
+/* prelu: one weight, or one for each channel. */
+static int qnnrt_ir__shape_prelu(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0], *weight = s->node->inputs[1];
+    return qnnrt_ir__shape_same(s) && qnnrt_ir__shape_floats(s, x) &&
+           (weight->count == 1 || qnnrt_ir__shape_vector(s, 1, x->rank > 1 ? x->dims[1] : 1));
 }
 
 static int qnnrt_ir__shape_divide(qnnrt_ir__shape *s)
@@ -1471,6 +1497,13 @@ static int qnnrt_ir__shape_softmax(qnnrt_ir__shape *s)
 static int qnnrt_ir__shape_norm(qnnrt_ir__shape *s)
 {
     return qnnrt_ir__shape_reduce(s) && qnnrt_ir__shape_floats(s, s->node->inputs[0]);
+}
+
+/* var_mean, std_mean: two outputs. */
+static int qnnrt_ir__shape_moments(qnnrt_ir__shape *s)
+{
+    s->outputs = 2;
+    return qnnrt_ir__shape_norm(s);
 }
 
 /* to.*, _to_copy: another dtype, or the same. */
@@ -2695,98 +2728,168 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
 #define QNNRT_IR__CONV_SAME "ints stride=1, str padding=valid, ints dilation=1, int groups=1"
 #define QNNRT_IR__OPS(X) \
     /* one input, element by element */ \
-    X("relu.default", 1, 1, "", same, unary) \
-    X("relu6.default", 1, 1, "", same, unary) \
-    X("silu.default", 1, 1, "", float, unary) \
-    X("gelu.default", 1, 1, "str approximate=none", float, unary) \
-    X("sigmoid.default", 1, 1, "", real, unary) \
-    X("tanh.default", 1, 1, "", real, unary) \
-    X("hardtanh.default", 1, 1, "Scalar min_val=-1, Scalar max_val=1", same, unary) \
-    X("hardsigmoid.default", 1, 1, "", float, unary) \
-    X("hardswish.default", 1, 1, "", float, unary) \
-    X("leaky_relu.default", 1, 1, "Scalar negative_slope=0.01", float, unary) \
-    X("elu.default", 1, 1, "Scalar alpha=1, Scalar scale=1, Scalar input_scale=1", float, unary) \
-    X("softplus.default", 1, 1, "Scalar beta=1, Scalar threshold=20", float, unary) \
-    X("mish.default", 1, 1, "", float, unary) \
-    X("neg.default", 1, 1, "", same, unary) \
-    X("abs.default", 1, 1, "", same, unary) \
-    X("sign.default", 1, 1, "", same, unary) \
-    X("floor.default", 1, 1, "", same, unary) \
-    X("ceil.default", 1, 1, "", same, unary) \
-    X("round.default", 1, 1, "", same, unary) \
-    X("trunc.default", 1, 1, "", same, unary) \
-    X("square.default", 1, 1, "", same, unary) \
-    X("rsqrt.default", 1, 1, "", real, unary) \
-    X("sqrt.default", 1, 1, "", real, unary) \
-    X("reciprocal.default", 1, 1, "", real, unary) \
-    X("exp.default", 1, 1, "", real, unary) \
-    X("log.default", 1, 1, "", real, unary) \
-    X("log2.default", 1, 1, "", real, unary) \
-    X("erf.default", 1, 1, "", real, unary) \
-    X("cos.default", 1, 1, "", real, unary) \
-    X("sin.default", 1, 1, "", real, unary) \
-    X("logical_not.default", 1, 1, "", test, unary) \
-    X("isnan.default", 1, 1, "", test, unary) \
-    X("isinf.default", 1, 1, "", test, unary) \
-    X("bitwise_not.default", 1, 1, "", same, unary) \
-    X("clamp.default", 1, 1, "Scalar? min, Scalar? max", clamp, unary) \
-    X("clamp_min.default", 1, 1, "Scalar min", clamp, unary) \
-    X("clamp_max.default", 1, 1, "Scalar max", clamp, unary) \
+    X("relu.default", 1, 1, "", same, element) \
+    X("relu6.default", 1, 1, "", same, element) \
+    X("silu.default", 1, 1, "", float, element) \
+    X("gelu.default", 1, 1, "str approximate=none", float, element) \
+    X("sigmoid.default", 1, 1, "", real, element) \
+    X("tanh.default", 1, 1, "", real, element) \
+    X("hardtanh.default", 1, 1, "Scalar min_val=-1, Scalar max_val=1", same, element) \
+    X("hardsigmoid.default", 1, 1, "", float, element) \
+    X("hardswish.default", 1, 1, "", float, element) \
+    X("leaky_relu.default", 1, 1, "Scalar negative_slope=0.01", float, element) \
+    X("elu.default", 1, 1, "Scalar alpha=1, Scalar scale=1, Scalar input_scale=1", float, element) \
+    X("softplus.default", 1, 1, "Scalar beta=1, Scalar threshold=20", float, element) \
+    X("mish.default", 1, 1, "", float, element) \
+    X("log_sigmoid.default", 1, 1, "", float, element) \
+    X("selu.default", 1, 1, "", float, element) \
+    X("celu.default", 1, 1, "Scalar alpha=1", float, element) \
+    X("hardshrink.default", 1, 1, "Scalar lambd=0.5", float, element) \
+    X("softshrink.default", 1, 1, "Scalar lambd=0.5", float, element) \
+    X("threshold.default", 1, 1, "Scalar threshold, Scalar value", same, element) \
+    X("prelu.default", 2, 2, "", prelu, element) \
+    X("_prelu_kernel.default", 2, 2, "", binary, element) \
+    X("neg.default", 1, 1, "", same, element) \
+    X("abs.default", 1, 1, "", same, element) \
+    X("sign.default", 1, 1, "", same, element) \
+    X("sgn.default", 1, 1, "", same, element) \
+    X("floor.default", 1, 1, "", same, element) \
+    X("ceil.default", 1, 1, "", same, element) \
+    X("round.default", 1, 1, "", same, element) \
+    X("round.decimals", 1, 1, "int decimals=0", same, element) \
+    X("frac.default", 1, 1, "", float, element) \
+    X("trunc.default", 1, 1, "", same, element) \
+    X("square.default", 1, 1, "", same, element) \
+    X("rsqrt.default", 1, 1, "", real, element) \
+    X("sqrt.default", 1, 1, "", real, element) \
+    X("reciprocal.default", 1, 1, "", real, element) \
+    X("exp.default", 1, 1, "", real, element) \
+    X("log.default", 1, 1, "", real, element) \
+    X("log2.default", 1, 1, "", real, element) \
+    X("erf.default", 1, 1, "", real, element) \
+    X("cos.default", 1, 1, "", real, element) \
+    X("sin.default", 1, 1, "", real, element) \
+    X("tan.default", 1, 1, "", real, element) \
+    X("asin.default", 1, 1, "", real, element) \
+    X("acos.default", 1, 1, "", real, element) \
+    X("atan.default", 1, 1, "", real, element) \
+    X("sinh.default", 1, 1, "", real, element) \
+    X("cosh.default", 1, 1, "", real, element) \
+    X("asinh.default", 1, 1, "", real, element) \
+    X("acosh.default", 1, 1, "", real, element) \
+    X("atanh.default", 1, 1, "", real, element) \
+    X("exp2.default", 1, 1, "", real, element) \
+    X("expm1.default", 1, 1, "", real, element) \
+    X("log10.default", 1, 1, "", real, element) \
+    X("log1p.default", 1, 1, "", real, element) \
+    X("erfc.default", 1, 1, "", real, element) \
+    X("erfinv.default", 1, 1, "", real, element) \
+    X("lgamma.default", 1, 1, "", real, element) \
+    X("sinc.default", 1, 1, "", real, element) \
+    X("deg2rad.default", 1, 1, "", real, element) \
+    X("rad2deg.default", 1, 1, "", real, element) \
+    X("logit.default", 1, 1, "float? eps", real, element) \
+    X("logical_not.default", 1, 1, "", test, element) \
+    X("isnan.default", 1, 1, "", test, element) \
+    X("isinf.default", 1, 1, "", test, element) \
+    X("isfinite.default", 1, 1, "", test, element) \
+    X("isposinf.default", 1, 1, "", test, element) \
+    X("isneginf.default", 1, 1, "", test, element) \
+    X("nan_to_num.default", 1, 1, "float? nan=0, float? posinf, float? neginf", same, element) \
+    X("bitwise_not.default", 1, 1, "", same, element) \
+    X("clamp.default", 1, 1, "Scalar? min, Scalar? max", clamp, element) \
+    X("clamp.Tensor", 1, 3, "", binary, element) \
+    X("clamp_min.Tensor", 2, 2, "", binary, element) \
+    X("clamp_max.Tensor", 2, 2, "", binary, element) \
+    X("clamp_min.default", 1, 1, "Scalar min", clamp, element) \
+    X("clamp_max.default", 1, 1, "Scalar max", clamp, element) \
     X("tril.default", 1, 1, "int diagonal=0", triangle, triangle) \
     X("triu.default", 1, 1, "int diagonal=0", triangle, triangle) \
     X("dropout.default", 1, 1, "float p, bool train", same, copy) \
     X("feature_dropout.default", 1, 1, "float p, bool train", same, copy) \
     /* two inputs, or one and a number */ \
-    X("add.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", binary, binary) \
-    X("add.Scalar", 1, 1, "Scalar other, Scalar alpha=1", binary, binary) \
-    X("sub.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", binary, binary) \
-    X("sub.Scalar", 1, 1, "Scalar other, Scalar alpha=1", binary, binary) \
-    X("rsub.Tensor", 1, 2, "Scalar? other, Scalar alpha=1", binary, binary) \
-    X("rsub.Scalar", 1, 1, "Scalar other, Scalar alpha=1", binary, binary) \
-    X("mul.Tensor", 1, 2, "Scalar? other", binary, binary) \
-    X("mul.Scalar", 1, 1, "Scalar other", binary, binary) \
-    X("div.Tensor", 1, 2, "Scalar? other", divide, binary) \
-    X("div.Scalar", 1, 1, "Scalar other", divide, binary) \
-    X("div.Tensor_mode", 1, 2, "Scalar? other, str? rounding_mode", divide, binary) \
-    X("floor_divide.default", 1, 2, "Scalar? other", binary, binary) \
-    X("remainder.Scalar", 1, 1, "Scalar other", binary, binary) \
-    X("remainder.Tensor", 1, 2, "Scalar? other", binary, binary) \
-    X("pow.Tensor_Scalar", 1, 1, "Scalar exponent", binary, binary) \
-    X("pow.Tensor_Tensor", 1, 2, "Scalar? exponent", binary, binary) \
-    X("pow.Scalar", 1, 1, "Scalar self", binary, binary) \
-    X("maximum.default", 2, 2, "", binary, binary) \
-    X("minimum.default", 2, 2, "", binary, binary) \
-    X("max.other", 2, 2, "", binary, binary) \
-    X("min.other", 2, 2, "", binary, binary) \
-    X("eq.Tensor", 1, 2, "Scalar? other", compare, binary) \
-    X("eq.Scalar", 1, 1, "Scalar other", compare, binary) \
-    X("ne.Tensor", 1, 2, "Scalar? other", compare, binary) \
-    X("ne.Scalar", 1, 1, "Scalar other", compare, binary) \
-    X("lt.Tensor", 1, 2, "Scalar? other", compare, binary) \
-    X("lt.Scalar", 1, 1, "Scalar other", compare, binary) \
-    X("le.Tensor", 1, 2, "Scalar? other", compare, binary) \
-    X("le.Scalar", 1, 1, "Scalar other", compare, binary) \
-    X("gt.Tensor", 1, 2, "Scalar? other", compare, binary) \
-    X("gt.Scalar", 1, 1, "Scalar other", compare, binary) \
-    X("ge.Tensor", 1, 2, "Scalar? other", compare, binary) \
-    X("ge.Scalar", 1, 1, "Scalar other", compare, binary) \
-    X("logical_and.default", 2, 2, "", compare, binary) \
-    X("logical_or.default", 2, 2, "", compare, binary) \
-    X("logical_xor.default", 2, 2, "", compare, binary) \
-    X("__and__.Tensor", 1, 2, "Scalar? other", bits, binary) \
-    X("__and__.Scalar", 1, 1, "Scalar other", bits, binary) \
-    X("__or__.Tensor", 1, 2, "Scalar? other", bits, binary) \
-    X("__or__.Scalar", 1, 1, "Scalar other", bits, binary) \
-    X("__xor__.Tensor", 1, 2, "Scalar? other", bits, binary) \
-    X("bitwise_and.Tensor", 1, 2, "Scalar? other", bits, binary) \
-    X("bitwise_or.Tensor", 1, 2, "Scalar? other", bits, binary) \
-    X("bitwise_xor.Tensor", 1, 2, "Scalar? other", bits, binary) \
-    X("where.self", 3, 3, "", where, where) \
-    X("where.ScalarOther", 2, 2, "Scalar other", where, where) \
-    X("where.ScalarSelf", 2, 2, "Scalar self", where, where) \
-    X("where.Scalar", 1, 1, "Scalar self, Scalar other", where, where) \
-    X("masked_fill.Scalar", 2, 2, "Scalar value", mask, where) \
-    X("masked_fill.Tensor", 2, 3, "Scalar? value", mask, where) \
+    X("add.Tensor", 1, 2, "Scalar? other, Scalar alpha=1, Scalar? self", binary, element) \
+    X("add.Scalar", 1, 1, "Scalar other, Scalar alpha=1", binary, element) \
+    X("sub.Tensor", 1, 2, "Scalar? other, Scalar alpha=1, Scalar? self", binary, element) \
+    X("sub.Scalar", 1, 1, "Scalar other, Scalar alpha=1", binary, element) \
+    X("rsub.Tensor", 1, 2, "Scalar? other, Scalar alpha=1, Scalar? self", binary, element) \
+    X("rsub.Scalar", 1, 1, "Scalar other, Scalar alpha=1", binary, element) \
+    X("mul.Tensor", 1, 2, "Scalar? other, Scalar? self", binary, element) \
+    X("mul.Scalar", 1, 1, "Scalar other", binary, element) \
+    X("div.Tensor", 1, 2, "Scalar? other, Scalar? self", divide, element) \
+    X("div.Scalar", 1, 1, "Scalar other", divide, element) \
+    X("div.Tensor_mode", 1, 2, "Scalar? other, str? rounding_mode", divide, element) \
+    X("div.Scalar_mode", 1, 1, "Scalar other, str? rounding_mode", divide, element) \
+    X("floor_divide.default", 1, 2, "Scalar? other", binary, element) \
+    X("floor_divide.Scalar", 1, 1, "Scalar other", binary, element) \
+    X("remainder.Scalar", 1, 1, "Scalar other", binary, element) \
+    X("remainder.Tensor", 1, 2, "Scalar? other", binary, element) \
+    X("remainder.Scalar_Tensor", 1, 1, "Scalar self", binary, element) \
+    X("fmod.Scalar", 1, 1, "Scalar other", binary, element) \
+    X("fmod.Tensor", 1, 2, "Scalar? other", binary, element) \
+    X("pow.Tensor_Scalar", 1, 1, "Scalar exponent", binary, element) \
+    X("pow.Tensor_Tensor", 1, 2, "Scalar? exponent", binary, element) \
+    X("pow.Scalar", 1, 1, "Scalar self", binary, element) \
+    X("maximum.default", 2, 2, "", binary, element) \
+    X("minimum.default", 2, 2, "", binary, element) \
+    X("max.other", 2, 2, "", binary, element) \
+    X("min.other", 2, 2, "", binary, element) \
+    X("fmax.default", 2, 2, "", binary, element) \
+    X("fmin.default", 2, 2, "", binary, element) \
+    X("atan2.default", 2, 2, "", divide, element) \
+    X("hypot.default", 2, 2, "", binary, element) \
+    X("copysign.Tensor", 1, 2, "Scalar? other", divide, element) \
+    X("copysign.Scalar", 1, 1, "Scalar other", divide, element) \
+    X("xlogy.Tensor", 1, 2, "Scalar? other", divide, element) \
+    X("xlogy.Scalar_Other", 1, 1, "Scalar other", divide, element) \
+    X("xlogy.Scalar_Self", 1, 1, "Scalar self", divide, element) \
+    X("logaddexp.default", 2, 2, "", binary, element) \
+    X("heaviside.default", 2, 2, "", binary, element) \
+    X("lerp.Scalar", 2, 2, "Scalar weight", binary, element) \
+    X("lerp.Tensor", 3, 3, "", binary, element) \
+    X("addcmul.default", 3, 3, "Scalar value=1", binary, element) \
+    X("addcdiv.default", 3, 3, "Scalar value=1", divide, element) \
+    X("eq.Tensor", 1, 2, "Scalar? other", compare, element) \
+    X("eq.Scalar", 1, 1, "Scalar other", compare, element) \
+    X("ne.Tensor", 1, 2, "Scalar? other", compare, element) \
+    X("ne.Scalar", 1, 1, "Scalar other", compare, element) \
+    X("lt.Tensor", 1, 2, "Scalar? other", compare, element) \
+    X("lt.Scalar", 1, 1, "Scalar other", compare, element) \
+    X("le.Tensor", 1, 2, "Scalar? other", compare, element) \
+    X("le.Scalar", 1, 1, "Scalar other", compare, element) \
+    X("gt.Tensor", 1, 2, "Scalar? other", compare, element) \
+    X("gt.Scalar", 1, 1, "Scalar other", compare, element) \
+    X("ge.Tensor", 1, 2, "Scalar? other", compare, element) \
+    X("ge.Scalar", 1, 1, "Scalar other", compare, element) \
+    X("logical_and.default", 2, 2, "", compare, element) \
+    X("logical_or.default", 2, 2, "", compare, element) \
+    X("logical_xor.default", 2, 2, "", compare, element) \
+    X("__and__.Tensor", 1, 2, "Scalar? other", bits, element) \
+    X("__and__.Scalar", 1, 1, "Scalar other", bits, element) \
+    X("__or__.Tensor", 1, 2, "Scalar? other", bits, element) \
+    X("__or__.Scalar", 1, 1, "Scalar other", bits, element) \
+    X("__xor__.Tensor", 1, 2, "Scalar? other", bits, element) \
+    X("__xor__.Scalar", 1, 1, "Scalar other", bits, element) \
+    X("bitwise_and.Tensor", 1, 2, "Scalar? other", bits, element) \
+    X("bitwise_or.Tensor", 1, 2, "Scalar? other", bits, element) \
+    X("bitwise_xor.Tensor", 1, 2, "Scalar? other", bits, element) \
+    X("bitwise_and.Scalar", 1, 1, "Scalar other", bits, element) \
+    X("bitwise_or.Scalar", 1, 1, "Scalar other", bits, element) \
+    X("bitwise_xor.Scalar", 1, 1, "Scalar other", bits, element) \
+    X("__lshift__.Tensor", 1, 2, "Scalar? other", bits, element) \
+    X("__lshift__.Scalar", 1, 1, "Scalar other", bits, element) \
+    X("__rshift__.Tensor", 1, 2, "Scalar? other", bits, element) \
+    X("__rshift__.Scalar", 1, 1, "Scalar other", bits, element) \
+    X("bitwise_left_shift.Tensor", 1, 2, "Scalar? other", bits, element) \
+    X("bitwise_left_shift.Tensor_Scalar", 1, 1, "Scalar other", bits, element) \
+    X("bitwise_right_shift.Tensor", 1, 2, "Scalar? other", bits, element) \
+    X("bitwise_right_shift.Tensor_Scalar", 1, 1, "Scalar other", bits, element) \
+    X("where.self", 3, 3, "", where, element) \
+    X("where.ScalarOther", 2, 2, "Scalar other", where, element) \
+    X("where.ScalarSelf", 2, 2, "Scalar self", where, element) \
+    X("where.Scalar", 1, 1, "Scalar self, Scalar other", where, element) \
+    X("masked_fill.Scalar", 2, 2, "Scalar value", mask, element) \
+    X("masked_fill.Tensor", 2, 3, "Scalar? value", mask, element) \
     /* over dimensions */ \
     X("mean.default", 1, 1, "dtype? dtype", mean, reduce) \
     X("mean.dim", 1, 1, "ints? dim, bool keepdim=false, dtype? dtype", mean, reduce) \
@@ -2802,8 +2905,10 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("min.dim", 1, 1, "int dim, bool keepdim=false", extreme, reduce) \
     X("any.default", 1, 1, "", any, reduce) \
     X("any.dim", 1, 1, "int dim, bool keepdim=false", any, reduce) \
+    X("any.dims", 1, 1, "ints? dim, bool keepdim=false", any, reduce) \
     X("all.default", 1, 1, "", any, reduce) \
     X("all.dim", 1, 1, "int dim, bool keepdim=false", any, reduce) \
+    X("all.dims", 1, 1, "ints? dim, bool keepdim=false", any, reduce) \
     X("argmax.default", 1, 1, "int? dim, bool keepdim=false", best, reduce) \
     X("argmin.default", 1, 1, "int? dim, bool keepdim=false", best, reduce) \
     X("topk.default", 1, 1, "int k, int dim=-1, bool largest=true, bool sorted=true", topk, topk) \
@@ -2811,7 +2916,19 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("argsort.default", 1, 1, "int dim=-1, bool descending=false", sort, sort) \
     X("var.correction", 1, 1, "ints? dim, Scalar? correction=1, bool keepdim=false", norm, reduce) \
     X("var.dim", 1, 1, "ints? dim, bool unbiased=true, bool keepdim=false", norm, reduce) \
+    X("var.default", 1, 1, "bool unbiased=true", norm, reduce) \
     X("std.correction", 1, 1, "ints? dim, Scalar? correction=1, bool keepdim=false", norm, reduce) \
+    X("std.dim", 1, 1, "ints? dim, bool unbiased=true, bool keepdim=false", norm, reduce) \
+    X("std.default", 1, 1, "bool unbiased=true", norm, reduce) \
+    X("var_mean.correction", 1, 1, "ints? dim, Scalar? correction=1, bool keepdim=false", \
+      moments, reduce) \
+    X("var_mean.dim", 1, 1, "ints? dim, bool unbiased=true, bool keepdim=false", moments, reduce) \
+    X("var_mean.default", 1, 1, "bool unbiased=true", moments, reduce) \
+    X("std_mean.correction", 1, 1, "ints? dim, Scalar? correction=1, bool keepdim=false", \
+      moments, reduce) \
+    X("std_mean.dim", 1, 1, "ints? dim, bool unbiased=true, bool keepdim=false", moments, reduce) \
+    X("std_mean.default", 1, 1, "bool unbiased=true", moments, reduce) \
+    X("logsumexp.default", 1, 1, "ints? dim, bool keepdim=false", norm, reduce) \
     X("linalg_vector_norm.default", 1, 1, \
       "Scalar ord=2, ints? dim, bool keepdim=false, dtype? dtype", norm, reduce) \
     X("cumsum.default", 1, 1, "int dim, dtype? dtype", cumulate, cumulate) \
@@ -2953,6 +3070,8 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("new_ones.default", 1, 1, "ints size, dtype? dtype", new, fill) \
     X("new_zeros.default", 1, 1, "ints size, dtype? dtype", new, fill) \
     X("fill.Scalar", 1, 1, "Scalar value", same, fill) \
+    X("fill.Tensor", 2, 2, "", copied, expand) \
+    X("zero.default", 1, 1, "", same, fill) \
     X("scalar_tensor.default", 0, 0, "Scalar s, dtype? dtype", scalar, fill) \
     X("arange.default", 0, 0, "Scalar end, dtype? dtype", arange, arange) \
     X("arange.start", 0, 0, "Scalar start, Scalar end, dtype? dtype", arange, arange) \
@@ -2965,8 +3084,8 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("rope", 2, 2, "", rope, rope) \
     X("q.rms_norm", 1, 3, "float eps=1e-6", last_norm, norm) \
     X("q.layer_norm", 1, 3, "float eps=1e-5", last_norm, norm) \
-    X("q.silu", 1, 1, "", float, unary) \
-    X("q.gelu", 1, 1, "str approximate=none", float, unary)
+    X("q.silu", 1, 1, "", float, element) \
+    X("q.gelu", 1, 1, "str approximate=none", float, element)
 
 static const qnnrt_ir_op qnnrt_ir__ops[] = {
 #define QNNRT_IR_X(name, least, most, args, shape, eval) { name, least, most, args },
@@ -2984,6 +3103,7 @@ enum { QNNRT_IR__OP_COUNT = sizeof(qnnrt_ir__ops) / sizeof(qnnrt_ir__ops[0]) };
    nothing are 0, joined and written is nothing, and of some operands the shape alone counts. */
 static int (*const qnnrt_ir__ops_empty[])(qnnrt_ir__shape *s) = {
     qnnrt_ir__shape_mean, qnnrt_ir__shape_sum, qnnrt_ir__shape_any, qnnrt_ir__shape_norm,
+    qnnrt_ir__shape_moments,
     qnnrt_ir__shape_linear, qnnrt_ir__shape_matmul, qnnrt_ir__shape_addmm, qnnrt_ir__shape_pad,
     qnnrt_ir__shape_cat, qnnrt_ir__shape_diff, qnnrt_ir__shape_getitem,
     qnnrt_ir__shape_index_copy, qnnrt_ir__shape_scatter, qnnrt_ir__shape_masked_scatter,
@@ -2991,8 +3111,7 @@ static int (*const qnnrt_ir__ops_empty[])(qnnrt_ir__shape *s) = {
     qnnrt_ir__shape_new,
 };
 
-/* Other spellings of operators. Nodes have the name in the table of operators; but those that
-   overwrite their first input keep theirs, which tells them apart until qnnrt_ir_pass_inplace(). */
+/* Other spellings of operators, and whether these overwrite their first input. */
 static const struct qnnrt_ir__spelling {
     const char *name, *op;
     int         overwrites;
@@ -3000,51 +3119,32 @@ static const struct qnnrt_ir__spelling {
     { "detach_.default", "detach.default", 0 },
     { "_unsafe_view.default", "view.default", 0 },
     { "concat.default", "cat.default", 0 },
-    { "relu_.default", "relu.default", 1 },
-    { "relu6_.default", "relu6.default", 1 },
-    { "silu_.default", "silu.default", 1 },
-    { "sigmoid_.default", "sigmoid.default", 1 },
-    { "hardtanh_.default", "hardtanh.default", 1 },
-    { "hardsigmoid_.default", "hardsigmoid.default", 1 },
-    { "hardswish_.default", "hardswish.default", 1 },
-    { "leaky_relu_.default", "leaky_relu.default", 1 },
-    { "clamp_.default", "clamp.default", 1 },
-    { "dropout_.default", "dropout.default", 1 },
-    { "add_.Tensor", "add.Tensor", 1 },
-    { "sub_.Tensor", "sub.Tensor", 1 },
-    { "mul_.Tensor", "mul.Tensor", 1 },
-    { "div_.Tensor", "div.Tensor", 1 },
-    { "masked_fill_.Scalar", "masked_fill.Scalar", 1 },
-    { "masked_fill_.Tensor", "masked_fill.Tensor", 1 },
-    { "copy_.default", "copy.default", 1 },
-    { "scatter_.src", "scatter.src", 1 },
-    { "index_put_.default", "index_put.default", 1 },
-    { "index_copy_.default", "index_copy.default", 1 },
+    { "pow_.Scalar", "pow.Tensor_Scalar", 1 },
+    { "pow_.Tensor", "pow.Tensor_Tensor", 1 },
 };
 
-/* Find an operator by one of its names. stays: the name that a node has, or NULL. */
-static const qnnrt_ir_op *qnnrt_ir__ops_find(const char *name, const char **stays)
+/* Find an operator by one of its names: that in the table of operators, another spelling, or one
+   with "_" before its overload, which overwrites its first input. */
+static const qnnrt_ir_op *qnnrt_ir__ops_find(const char *name)
 {
+    const char *const dot = strchr(name, '.');
+    char plain[80];
     size_t i;
-    *stays = NULL;
     for (i = 0; i < sizeof(qnnrt_ir__ops_spellings) / sizeof(qnnrt_ir__ops_spellings[0]); ++i)
-        if (strcmp(qnnrt_ir__ops_spellings[i].name, name) == 0) {
-            if (qnnrt_ir__ops_spellings[i].overwrites) *stays = qnnrt_ir__ops_spellings[i].name;
+        if (strcmp(qnnrt_ir__ops_spellings[i].name, name) == 0)
             name = qnnrt_ir__ops_spellings[i].op;
-            break;
-        }
     for (i = 0; i < QNNRT_IR__OP_COUNT; ++i)
-        if (qnnrt_ir__ops[i].name[0] == name[0] && strcmp(qnnrt_ir__ops[i].name, name) == 0) {
-            if (*stays == NULL) *stays = qnnrt_ir__ops[i].name;
+        if (qnnrt_ir__ops[i].name[0] == name[0] && strcmp(qnnrt_ir__ops[i].name, name) == 0)
             return &qnnrt_ir__ops[i];
-        }
-    return NULL;
+    if (dot == NULL || dot - name < 2 || dot[-1] != '_' || strlen(name) >= sizeof plain)
+        return NULL;
+    snprintf(plain, sizeof plain, "%.*s%s", (int)(dot - name - 1), name, dot);
+    return qnnrt_ir__ops_find(plain);
 }
 
 QNNRT_IR_API const qnnrt_ir_op *qnnrt_ir_op_find(const char *name)
 {
-    const char *stays;
-    return name != NULL ? qnnrt_ir__ops_find(name, &stays) : NULL;
+    return name != NULL ? qnnrt_ir__ops_find(name) : NULL;
 }
 
 /* Return true if a node overwrites its first input. */
@@ -3399,6 +3499,19 @@ static int qnnrt_ir__graph_append(qnnrt_ir *ir, qnnrt_ir_node *node)
     return 1;
 }
 
+/* Return the name of the operator of a node: that of the table; but an operator that overwrites its
+   first input keeps its own, which tells it apart until qnnrt_ir_pass_inplace(). Return NULL when
+   out of memory. */
+static const char *qnnrt_ir__graph_op_name(qnnrt_ir *ir, const qnnrt_ir_op *op,
+                                           const char *name)
+{
+    size_t i;
+    for (i = 0; i < sizeof(qnnrt_ir__ops_spellings) / sizeof(qnnrt_ir__ops_spellings[0]); ++i)
+        if (!qnnrt_ir__ops_spellings[i].overwrites &&
+            strcmp(qnnrt_ir__ops_spellings[i].name, name) == 0) return op->name;
+    return op != NULL && strcmp(op->name, name) == 0 ? op->name : qnnrt_ir_text(ir, name);
+}
+
 QNNRT_IR_API qnnrt_ir_node *qnnrt_ir_add_node(qnnrt_ir *ir, const qnnrt_ir_node *before,
                                               const char *op, qnnrt_ir_value *const *inputs,
                                               size_t input_count, qnnrt_ir_value *const *outputs,
@@ -3407,8 +3520,8 @@ QNNRT_IR_API qnnrt_ir_node *qnnrt_ir_add_node(qnnrt_ir *ir, const qnnrt_ir_node 
     qnnrt_ir_node *node = (qnnrt_ir_node *)qnnrt_arena_get(&ir->own->arena, 1, sizeof(*node));
     size_t i;
     if (node == NULL) return NULL;
-    node->info = qnnrt_ir__ops_find(op, &node->op);
-    if (node->info == NULL) node->op = qnnrt_ir_text(ir, op);
+    node->info = qnnrt_ir__ops_find(op);
+    node->op = qnnrt_ir__graph_op_name(ir, node->info, op);
     node->inputs = qnnrt_ir__graph_copy(ir, inputs, input_count);
     node->outputs = qnnrt_ir__graph_copy(ir, outputs, output_count);
     if (node->op == NULL || node->inputs == NULL || node->outputs == NULL ||
@@ -4588,8 +4701,8 @@ static int qnnrt_ir__parse_op(qnnrt_ir__parse *p, qnnrt_ir_node *node, const cha
     else if (strncmp(op, "aten::", 6) == 0) op += 6;
     else if (strcmp(op, "<built-in function getitem>") == 0) op = "getitem";
     else if (p->plain_rope && strcmp(op, "wrap_with_set_grad_enabled") == 0) op = "rope";
-    node->info = qnnrt_ir__ops_find(op, &node->op);
-    if (node->info == NULL) node->op = qnnrt_ir_text(p->ir, op);
+    node->info = qnnrt_ir__ops_find(op);
+    node->op = qnnrt_ir__graph_op_name(p->ir, node->info, op);
     return node->op != NULL || qnnrt_ir__parse_memory(p);
 }
 
@@ -5258,6 +5371,9 @@ static int qnnrt_ir__resolve_absent(qnnrt_ir__parse *p, const qnnrt_ir__entry *e
         node->inputs[0] = node->inputs[1];
         node->inputs[1] = positions;
     }
+    /* Files of pytorch-ir do not say which bound is there, so none is. */
+    if (strcmp(node->op, "clamp.Tensor") == 0 && node->input_count == 2 && !p->ir->own->exported)
+        node->input_count = 1;
     /* Without weights, the two running statistics alone. */
     if (strstr(node->op, "batch_norm") != NULL && node->input_count == 3) {
         list = qnnrt_ir__graph_values(p->ir, 5);
@@ -5566,7 +5682,7 @@ static void qnnrt_ir__wide_split(const qnnrt_ir__wide *x, uint32_t axis, int64_t
 
 /* =====================================================================================
    EVALUATION: MATHEMATICS                                                   >>eval_math
-   Elementwise operators and reductions.
+   Operators over dimensions.
    Needs: >>attr >>wide     Knows nothing of: layouts
    ===================================================================================== */
 
@@ -5615,225 +5731,6 @@ static int qnnrt_ir__eval_text(const qnnrt_ir_node *node, const char *name, cons
     return attr != NULL && attr->kind == QNNRT_IR_TEXT && strcmp(attr->text, text) == 0;
 }
 
-static double qnnrt_ir__math_sigmoid(double x) { return 1 / (1 + exp(-x)); }
-static double qnnrt_ir__math_softplus(double x) { return x > 30 ? x : log1p(exp(x)); }
-static double qnnrt_ir__math_gelu(double x) { return 0.5 * x * (1 + erf(x * 0.70710678118654752)); }
-
-/* Round half to even. */
-static double qnnrt_ir__math_round(double x)
-{
-    const double low = floor(x), rest = x - low;
-    if (rest < 0.5 || (rest <= 0.5 && fmod(low, 2) < 0.5 && fmod(low, 2) > -0.5)) return low;
-    return low + 1;
-}
-
-enum qnnrt_ir__unary {
-    QNNRT_IR__RELU, QNNRT_IR__RELU6, QNNRT_IR__SILU, QNNRT_IR__GELU, QNNRT_IR__GELU_TANH,
-    QNNRT_IR__SIGMOID, QNNRT_IR__TANH, QNNRT_IR__HARDTANH, QNNRT_IR__HARDSIGMOID,
-    QNNRT_IR__HARDSWISH, QNNRT_IR__LEAKY, QNNRT_IR__ELU, QNNRT_IR__SOFTPLUS, QNNRT_IR__MISH,
-    QNNRT_IR__NEG, QNNRT_IR__ABS, QNNRT_IR__SIGN, QNNRT_IR__FLOOR, QNNRT_IR__CEIL, QNNRT_IR__ROUND,
-    QNNRT_IR__TRUNC, QNNRT_IR__SQUARE, QNNRT_IR__RSQRT, QNNRT_IR__SQRT, QNNRT_IR__RECIPROCAL,
-    QNNRT_IR__EXP, QNNRT_IR__LOG, QNNRT_IR__LOG2, QNNRT_IR__ERF, QNNRT_IR__COS, QNNRT_IR__SIN,
-    QNNRT_IR__NOT, QNNRT_IR__ISNAN, QNNRT_IR__ISINF, QNNRT_IR__BITS_NOT, QNNRT_IR__CLAMP,
-    QNNRT_IR__UNARY_COUNT
-};
-static const char *const qnnrt_ir__unary_names[QNNRT_IR__UNARY_COUNT] = {
-    "relu", "relu6", "silu", "gelu", "-", "sigmoid", "tanh", "hardtanh", "hardsigmoid", "hardswish",
-    "leaky_relu", "elu", "softplus", "mish", "neg", "abs", "sign", "floor", "ceil", "round",
-    "trunc", "square", "rsqrt", "sqrt", "reciprocal", "exp", "log", "log2", "erf", "cos", "sin",
-    "logical_not", "isnan", "isinf", "bitwise_not", "clamp",
-};
-
-/* args: arguments of the function, for example its bounds. */
-static double qnnrt_ir__math_unary(int what, double x, const double *args)
-{
-    const double a = args[0], b = args[1], c = args[2];
-    double t;
-    switch (what) {
-    case QNNRT_IR__RELU: return x < 0 ? 0 : x;
-    case QNNRT_IR__RELU6: return x < 0 ? 0 : x > 6 ? 6 : x;
-    case QNNRT_IR__SILU: return x * qnnrt_ir__math_sigmoid(x);
-    case QNNRT_IR__GELU: return qnnrt_ir__math_gelu(x);
-    case QNNRT_IR__GELU_TANH:
-        return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
-    case QNNRT_IR__SIGMOID: return qnnrt_ir__math_sigmoid(x);
-    case QNNRT_IR__TANH: return tanh(x);
-    case QNNRT_IR__HARDTANH:
-    case QNNRT_IR__CLAMP: t = x < a ? a : x; return t > b ? b : t;
-    case QNNRT_IR__HARDSIGMOID: t = (x + 3) / 6; return t < 0 ? 0 : t > 1 ? 1 : t;
-    case QNNRT_IR__HARDSWISH: t = (x + 3) / 6; return x * (t < 0 ? 0 : t > 1 ? 1 : t);
-    case QNNRT_IR__LEAKY: return x < 0 ? x * a : x;
-    case QNNRT_IR__ELU: return x < 0 ? b * a * expm1(x * c) : b * x;
-    case QNNRT_IR__SOFTPLUS: return x * a > b ? x : qnnrt_ir__math_softplus(x * a) / a;
-    case QNNRT_IR__MISH: return x * tanh(qnnrt_ir__math_softplus(x));
-    case QNNRT_IR__NEG: return -x;
-    case QNNRT_IR__ABS: return fabs(x);
-    case QNNRT_IR__SIGN: return x > 0 ? 1 : x < 0 ? -1 : 0;
-    case QNNRT_IR__FLOOR: return floor(x);
-    case QNNRT_IR__CEIL: return ceil(x);
-    case QNNRT_IR__ROUND: return qnnrt_ir__math_round(x);
-    case QNNRT_IR__TRUNC: return x < 0 ? ceil(x) : floor(x);
-    case QNNRT_IR__SQUARE: return x * x;
-    case QNNRT_IR__RSQRT: return 1 / sqrt(x);
-    case QNNRT_IR__SQRT: return sqrt(x);
-    case QNNRT_IR__RECIPROCAL: return 1 / x;
-    case QNNRT_IR__EXP: return exp(x);
-    case QNNRT_IR__LOG: return log(x);
-    case QNNRT_IR__LOG2: return log2(x);
-    case QNNRT_IR__ERF: return erf(x);
-    case QNNRT_IR__COS: return cos(x);
-    case QNNRT_IR__SIN: return sin(x);
-    case QNNRT_IR__NOT: return !(x < 0 || x > 0);
-    case QNNRT_IR__ISNAN: return x != x;
-    default: return x > 1.7976931348623157e308 || x < -1.7976931348623157e308;
-    }
-}
-
-/* Functions of integers with integer results; other functions go through doubles. */
-static int qnnrt_ir__math_whole(int what, int64_t *x)
-{
-    switch (what) {
-    case QNNRT_IR__RELU: if (*x < 0) *x = 0; return 1;
-    case QNNRT_IR__NEG: *x = (int64_t)(0 - (uint64_t)*x); return 1;
-    case QNNRT_IR__ABS: if (*x < 0) *x = (int64_t)(0 - (uint64_t)*x); return 1;
-    case QNNRT_IR__SIGN: *x = (*x > 0) - (*x < 0); return 1;
-    case QNNRT_IR__SQUARE: *x = (int64_t)((uint64_t)*x * (uint64_t)*x); return 1;
-    case QNNRT_IR__FLOOR:
-    case QNNRT_IR__CEIL:
-    case QNNRT_IR__ROUND:
-    case QNNRT_IR__TRUNC: return 1;
-    case QNNRT_IR__BITS_NOT: *x = ~*x; return 1;
-    default: return 0;
-    }
-}
-
-static int qnnrt_ir__eval_unary(qnnrt_ir__eval *e)
-{
-    static const struct { int what; const char *args[3]; } known[] = {
-        { QNNRT_IR__HARDTANH, { "min_val", "max_val", "" } },
-        { QNNRT_IR__LEAKY, { "negative_slope", "", "" } },
-        { QNNRT_IR__ELU, { "alpha", "scale", "input_scale" } },
-        { QNNRT_IR__SOFTPLUS, { "beta", "threshold", "" } },
-    };
-    const qnnrt_ir__wide *x = &e->in[0];
-    double args[3] = { 0, 0, 0 };
-    int what = 0;
-    size_t i;
-    int64_t k;
-    const char *name = e->node->op;
-    if (strncmp(name, "q.", 2) == 0) what = name[2] == 's' ? QNNRT_IR__SILU : QNNRT_IR__GELU;
-    else if (strncmp(name, "clamp", 5) == 0) what = QNNRT_IR__CLAMP;
-    else while (what < QNNRT_IR__UNARY_COUNT &&
-                !qnnrt_ir__eval_is(e->node, qnnrt_ir__unary_names[what])) ++what;
-    if (what == QNNRT_IR__GELU && qnnrt_ir__eval_text(e->node, "approximate", "tanh"))
-        what = QNNRT_IR__GELU_TANH;
-    for (i = 0; i < 3 * (sizeof known / sizeof known[0]); ++i)
-        if (known[i / 3].what == what)
-            args[i % 3] = qnnrt_ir_float(e->node, known[i / 3].args[i % 3], 0);
-    if (what == QNNRT_IR__CLAMP) {
-        args[0] = qnnrt_ir_float(e->node, "min", -HUGE_VAL);
-        args[1] = qnnrt_ir_float(e->node, "max", HUGE_VAL);
-    }
-    for (k = 0; k < x->count; ++k) {
-        int64_t whole = x->whole ? qnnrt_ir__wide_i(x, k) : 0;
-        if (x->whole && e->out->whole && qnnrt_ir__math_whole(what, &whole))
-            qnnrt_ir__wide_set(e->out, k, e->out->dtype == QNNRT_DTYPE_BOOL8 ? whole & 1 : whole);
-        else
-            qnnrt_ir__wide_put(e->out, k, qnnrt_ir__math_unary(what, qnnrt_ir__wide_f(x, k), args));
-    }
-    return 1;
-}
-
-/* ---- two operands ---- */
-
-enum qnnrt_ir__binary {
-    QNNRT_IR__ADD, QNNRT_IR__SUB, QNNRT_IR__RSUB, QNNRT_IR__MUL, QNNRT_IR__DIV, QNNRT_IR__FLOOR_DIV,
-    QNNRT_IR__REMAINDER, QNNRT_IR__POW, QNNRT_IR__MAX, QNNRT_IR__MIN, QNNRT_IR__EQ, QNNRT_IR__NE,
-    QNNRT_IR__LT, QNNRT_IR__LE, QNNRT_IR__GT, QNNRT_IR__GE, QNNRT_IR__AND, QNNRT_IR__OR,
-    QNNRT_IR__XOR, QNNRT_IR__BITS_AND, QNNRT_IR__BITS_OR, QNNRT_IR__BITS_XOR, QNNRT_IR__TRUNC_DIV
-};
-static const struct { const char *name; int what; } qnnrt_ir__binary_names[] = {
-    { "add", QNNRT_IR__ADD }, { "sub", QNNRT_IR__SUB }, { "rsub", QNNRT_IR__RSUB },
-    { "mul", QNNRT_IR__MUL }, { "div", QNNRT_IR__DIV }, { "floor_divide", QNNRT_IR__FLOOR_DIV },
-    { "remainder", QNNRT_IR__REMAINDER }, { "pow", QNNRT_IR__POW }, { "maximum", QNNRT_IR__MAX },
-    { "minimum", QNNRT_IR__MIN }, { "max", QNNRT_IR__MAX }, { "min", QNNRT_IR__MIN },
-    { "eq", QNNRT_IR__EQ }, { "ne", QNNRT_IR__NE }, { "lt", QNNRT_IR__LT }, { "le", QNNRT_IR__LE },
-    { "gt", QNNRT_IR__GT }, { "ge", QNNRT_IR__GE }, { "logical_and", QNNRT_IR__AND },
-    { "logical_or", QNNRT_IR__OR }, { "logical_xor", QNNRT_IR__XOR },
-    { "__and__", QNNRT_IR__BITS_AND }, { "__or__", QNNRT_IR__BITS_OR },
-    { "__xor__", QNNRT_IR__BITS_XOR }, { "bitwise_and", QNNRT_IR__BITS_AND },
-    { "bitwise_or", QNNRT_IR__BITS_OR }, { "bitwise_xor", QNNRT_IR__BITS_XOR },
-};
-
-static double qnnrt_ir__math_binary(int what, double x, double y)
-{
-    double t;
-    switch (what) {
-    case QNNRT_IR__ADD: return x + y;
-    case QNNRT_IR__SUB: return x - y;
-    case QNNRT_IR__RSUB: return y - x;
-    case QNNRT_IR__MUL: return x * y;
-    case QNNRT_IR__DIV: return x / y;
-    case QNNRT_IR__FLOOR_DIV: return floor(x / y);
-    case QNNRT_IR__TRUNC_DIV: t = x / y; return t < 0 ? ceil(t) : floor(t);
-    case QNNRT_IR__REMAINDER: t = fmod(x, y); return t != 0 && (t < 0) != (y < 0) ? t + y : t;
-    case QNNRT_IR__POW: return pow(x, y);
-    case QNNRT_IR__MAX: return x != x ? x : y != y ? y : x > y ? x : y;
-    case QNNRT_IR__MIN: return x != x ? x : y != y ? y : x < y ? x : y;
-    case QNNRT_IR__EQ: return !(x < y || x > y) && x == x && y == y;
-    case QNNRT_IR__NE: return x < y || x > y || x != x || y != y;
-    case QNNRT_IR__LT: return x < y;
-    case QNNRT_IR__LE: return x <= y;
-    case QNNRT_IR__GT: return x > y;
-    case QNNRT_IR__GE: return x >= y;
-    case QNNRT_IR__AND: return (x < 0 || x > 0) && (y < 0 || y > 0);
-    case QNNRT_IR__OR: return x < 0 || x > 0 || y < 0 || y > 0;
-    default: return (x < 0 || x > 0) != (y < 0 || y > 0);
-    }
-}
-
-/* Integers exactly, with the wrap of two's complement. Division by 0 gives 0. */
-static int64_t qnnrt_ir__math_integers(int what, int64_t x, int64_t y)
-{
-    const uint64_t a = (uint64_t)x, b = (uint64_t)y;
-    uint64_t power = 1, base = a;
-    int64_t n;
-    switch (what) {
-    case QNNRT_IR__ADD: return (int64_t)(a + b);
-    case QNNRT_IR__SUB: return (int64_t)(a - b);
-    case QNNRT_IR__RSUB: return (int64_t)(b - a);
-    case QNNRT_IR__MUL: return (int64_t)(a * b);
-    case QNNRT_IR__FLOOR_DIV:
-    case QNNRT_IR__TRUNC_DIV:
-        if (y == 0) return 0;
-        if (y == -1) return (int64_t)(0 - a);
-        n = x / y;
-        return what == QNNRT_IR__FLOOR_DIV && x % y != 0 && (x < 0) != (y < 0) ? n - 1 : n;
-    case QNNRT_IR__REMAINDER:
-        if (y == 0 || y == -1) return 0;
-        n = x % y;
-        return n != 0 && (n < 0) != (y < 0) ? n + y : n;
-    case QNNRT_IR__POW:
-        if (y < 0) return x == 1 ? 1 : x == -1 ? (y % 2 == 0 ? 1 : -1) : 0;
-        for (n = y; n > 0; n >>= 1, base *= base) if (n & 1) power *= base;
-        return (int64_t)power;
-    case QNNRT_IR__MAX: return x > y ? x : y;
-    case QNNRT_IR__MIN: return x < y ? x : y;
-    case QNNRT_IR__EQ: return x == y;
-    case QNNRT_IR__NE: return x != y;
-    case QNNRT_IR__LT: return x < y;
-    case QNNRT_IR__LE: return x <= y;
-    case QNNRT_IR__GT: return x > y;
-    case QNNRT_IR__GE: return x >= y;
-    case QNNRT_IR__AND: return x != 0 && y != 0;
-    case QNNRT_IR__OR: return x != 0 || y != 0;
-    case QNNRT_IR__XOR: return (x != 0) != (y != 0);
-    case QNNRT_IR__BITS_AND: return x & y;
-    case QNNRT_IR__BITS_OR: return x | y;
-    default: return x ^ y;
-    }
-}
-
 /* Make a tensor of one number argument. */
 static int qnnrt_ir__eval_scalar(qnnrt_ir__eval *e, const char *name, qnnrt_ir__wide *x)
 {
@@ -5846,98 +5743,18 @@ static int qnnrt_ir__eval_scalar(qnnrt_ir__eval *e, const char *name, qnnrt_ir__
     return 1;
 }
 
-static int qnnrt_ir__eval_binary(qnnrt_ir__eval *e)
-{
-    const double alpha = qnnrt_ir_float(e->node, "alpha", 1);
-    const int64_t times = qnnrt_ir_int(e->node, "alpha", 1);
-    const qnnrt_ir__wide *a = &e->in[0], *b = qnnrt_ir__eval_in(e, 1);
-    qnnrt_ir__wide number;
-    qnnrt_ir__walk w;
-    int64_t k;
-    size_t row = 0;
-    int what, whole;
-    while (!qnnrt_ir__eval_is(e->node, qnnrt_ir__binary_names[row].name)) ++row;
-    what = qnnrt_ir__binary_names[row].what;
-    if (qnnrt_ir__eval_text(e->node, "rounding_mode", "floor")) what = QNNRT_IR__FLOOR_DIV;
-    if (qnnrt_ir__eval_text(e->node, "rounding_mode", "trunc")) what = QNNRT_IR__TRUNC_DIV;
-    if (b == NULL) {
-        const char *name = qnnrt_ir__attr_has(e->node, "self") ? "self" :
-                           qnnrt_ir__attr_has(e->node, "exponent") ? "exponent" : "other";
-        if (!qnnrt_ir__eval_scalar(e, name, &number)) return 0;
-        b = &number;
-        if (name[0] == 's') { b = a; a = &number; }
-    }
-    whole = a->whole && b->whole && (e->out->whole || what == QNNRT_IR__EQ) &&
-            what != QNNRT_IR__DIV;
-    if (!a->whole || !b->whole)
-        if (what >= QNNRT_IR__BITS_AND && what <= QNNRT_IR__BITS_XOR)
-            return qnnrt_ir__eval_no(e, "bits of floats have no meaning");
-    qnnrt_ir__walk_begin(&w, e->out->rank, e->out->dims);
-    qnnrt_ir__walk_add(&w, 0, a);
-    qnnrt_ir__walk_add(&w, 1, b);
-    for (k = 0; k < e->out->count; ++k, qnnrt_ir__walk_next(&w)) {
-        if (whole) {
-            int64_t x = qnnrt_ir__wide_i(a, w.place[0]), y = qnnrt_ir__wide_i(b, w.place[1]), z;
-            if (what == QNNRT_IR__RSUB) x = (int64_t)((uint64_t)x * (uint64_t)times);
-            else if (what <= QNNRT_IR__SUB) y = (int64_t)((uint64_t)y * (uint64_t)times);
-            z = qnnrt_ir__math_integers(what, x, y);
-            qnnrt_ir__wide_set(e->out, k, z);
-        } else {
-            double x = qnnrt_ir__wide_f(a, w.place[0]), y = qnnrt_ir__wide_f(b, w.place[1]);
-            if (what == QNNRT_IR__RSUB) x *= alpha;
-            else if (what <= QNNRT_IR__SUB) y *= alpha;
-            qnnrt_ir__wide_put(e->out, k, qnnrt_ir__math_binary(what, x, y));
-        }
-    }
-    return 1;
-}
-
-/* where, masked_fill: choose between two values. */
-static int qnnrt_ir__eval_where(qnnrt_ir__eval *e)
-{
-    const int fill = strncmp(e->node->op, "masked_fill", 11) == 0;
-    const qnnrt_ir__wide *c = &e->in[fill ? 1 : 0], *yes, *no;
-    qnnrt_ir__wide a, b;
-    qnnrt_ir__walk w;
-    size_t next = 1;
-    int64_t k;
-    if (fill) {
-        no = &e->in[0];
-        yes = qnnrt_ir__eval_in(e, 2);
-        if (yes == NULL && !qnnrt_ir__eval_scalar(e, "value", &a)) return 0;
-        if (yes == NULL) yes = &a;
-    } else {
-        yes = qnnrt_ir__attr_has(e->node, "self") ? &a : &e->in[next++];
-        no = qnnrt_ir__attr_has(e->node, "other") ? &b : &e->in[next];
-        if (yes == &a && !qnnrt_ir__eval_scalar(e, "self", &a)) return 0;
-        if (no == &b && !qnnrt_ir__eval_scalar(e, "other", &b)) return 0;
-    }
-    qnnrt_ir__walk_begin(&w, e->out->rank, e->out->dims);
-    qnnrt_ir__walk_add(&w, 0, c);
-    qnnrt_ir__walk_add(&w, 1, yes);
-    qnnrt_ir__walk_add(&w, 2, no);
-    for (k = 0; k < e->out->count; ++k, qnnrt_ir__walk_next(&w)) {
-        const qnnrt_ir__wide *x = qnnrt_ir__wide_i(c, w.place[0]) != 0 ? yes : no;
-        const int64_t at = w.place[x == yes ? 1 : 2];
-        if (e->out->whole && x->whole) qnnrt_ir__wide_set(e->out, k, qnnrt_ir__wide_i(x, at));
-        else qnnrt_ir__wide_put(e->out, k, qnnrt_ir__wide_f(x, at));
-    }
-    return 1;
-}
-
-/* ---- over dimensions ---- */
-
 enum qnnrt_ir__fold {
     QNNRT_IR__MEAN, QNNRT_IR__SUM, QNNRT_IR__PROD, QNNRT_IR__FOLD_MAX, QNNRT_IR__FOLD_MIN,
     QNNRT_IR__ANY, QNNRT_IR__ALL, QNNRT_IR__ARGMAX, QNNRT_IR__ARGMIN, QNNRT_IR__VAR, QNNRT_IR__STD,
-    QNNRT_IR__NORM
+    QNNRT_IR__NORM, QNNRT_IR__LOG_SUM
 };
 static const struct { const char *name; int what; } qnnrt_ir__fold_names[] = {
     { "mean", QNNRT_IR__MEAN }, { "sum", QNNRT_IR__SUM }, { "prod", QNNRT_IR__PROD },
     { "amax", QNNRT_IR__FOLD_MAX }, { "max", QNNRT_IR__FOLD_MAX }, { "amin", QNNRT_IR__FOLD_MIN },
     { "min", QNNRT_IR__FOLD_MIN }, { "any", QNNRT_IR__ANY }, { "all", QNNRT_IR__ALL },
     { "argmax", QNNRT_IR__ARGMAX }, { "argmin", QNNRT_IR__ARGMIN }, { "var", QNNRT_IR__VAR },
-    { "std", QNNRT_IR__STD }, { "linalg_vector_norm", QNNRT_IR__NORM },
+    { "std", QNNRT_IR__STD }, { "var_mean", QNNRT_IR__VAR }, { "std_mean", QNNRT_IR__STD },
+    { "linalg_vector_norm", QNNRT_IR__NORM }, { "logsumexp", QNNRT_IR__LOG_SUM },
 };
 
 /* What a reduction has seen so far. */
@@ -5976,6 +5793,14 @@ static void qnnrt_ir__fold_add(int what, double order, qnnrt_ir__sum *s, double 
         else if (order < -1e308) s->f = first || f < s->f ? f : s->f;
         else s->f += order <= 0 && order >= 0 ? f > 0 : pow(f, order);
         break;
+    case QNNRT_IR__LOG_SUM:                                    /* mean: the largest so far */
+        if (first || f > s->mean) {
+            s->f = first ? 1 : s->f * exp(s->mean - f) + 1;
+            s->mean = f;
+        } else {
+            s->f += f < s->mean || f != f ? exp(delta) : 1;
+        }
+        break;
     default:                                                            /* VAR, STD */
         s->mean += delta / (double)s->n;
         s->f += delta * (f - s->mean);
@@ -5989,6 +5814,7 @@ static double qnnrt_ir__fold_end(int what, double order, double correction, cons
     case QNNRT_IR__MEAN: return s->f / (double)s->n;
     case QNNRT_IR__VAR: return s->f / divisor;
     case QNNRT_IR__STD: return sqrt(s->f / divisor);
+    case QNNRT_IR__LOG_SUM: return s->n == 0 ? -HUGE_VAL : s->mean + log(s->f);
     case QNNRT_IR__NORM:
         return order > 1e308 || order < -1e308 || (order <= 0 && order >= 0) ? s->f
                                                                             : pow(s->f, 1 / order);
@@ -6039,7 +5865,10 @@ static int qnnrt_ir__eval_reduce(qnnrt_ir__eval *e)
         else if (!e->out->whole)
             qnnrt_ir__wide_put(e->out, k, qnnrt_ir__fold_end(what, order, correction, s));
         else qnnrt_ir__wide_set(e->out, k, s->i);
-        if (e->out_count == 2) qnnrt_ir__wide_set(&e->out[1], k, s->best);  /* max.dim, min.dim */
+        if (e->out_count == 2 && what >= QNNRT_IR__VAR)                 /* var_mean, std_mean */
+            qnnrt_ir__wide_put(&e->out[1], k, s->n == 0 ? NAN : s->mean);
+        else if (e->out_count == 2)                                     /* max.dim, min.dim */
+            qnnrt_ir__wide_set(&e->out[1], k, s->best);
         if (s->n == 0 && (what == QNNRT_IR__PROD || what == QNNRT_IR__ALL))
             qnnrt_ir__wide_put(e->out, k, 1);
     }
@@ -6168,6 +5997,470 @@ static int qnnrt_ir__eval_topk(qnnrt_ir__eval *e)
 }
 
 /* =====================================================================================
+   ELEMENTS                                                                    >>elements
+   Operators on each element, as recipes: words in postfix order.
+   Needs: >>attr >>wide >>eval_math     Knows nothing of: layouts
+   ===================================================================================== */
+
+/* What qnnrt_ir_recipe() returns. A name with its overload goes before others. mode: a text among
+   the arguments. */
+#define QNNRT_IR__WORD(name) { name, "", "a " name }
+static const struct qnnrt_ir__recipe {
+    const char *op, *mode, *words;
+} qnnrt_ir__recipes[] = {
+    { "relu", "", "a 0 max" },
+    { "relu6", "", "a 0 max 6 min" },
+    { "hardtanh", "", "a .min_val max .max_val min" },
+    { "clamp.default", "", "a .min|-inf max .max|inf min" },
+    { "clamp.Tensor", "", "a b|-inf max c|inf min" },
+    { "clamp_min", "", "a b max" },
+    { "clamp_max", "", "a b min" },
+    { "silu", "", "a a sigmoid *" },
+    { "q.silu", "", "a a sigmoid *" },
+    { "gelu", "tanh", "a a a a * * 0.044715 * a + 0.7978845608028654 * tanh 1 + * 0.5 *" },
+    { "q.gelu", "tanh", "a a a a * * 0.044715 * a + 0.7978845608028654 * tanh 1 + * 0.5 *" },
+    { "gelu", "", "a a 0.7071067811865475 * erf 1 + * 0.5 *" },
+    { "q.gelu", "", "a a 0.7071067811865475 * erf 1 + * 0.5 *" },
+    { "hardsigmoid", "", "a 3 + 0 max 6 min 6 /" },
+    { "hardswish", "", "a a 3 + 0 max 6 min 6 / *" },
+    { "leaky_relu", "", "a 0 > a a .negative_slope * ?" },
+    { "prelu", "", "a 0 max a 0 min b * +" },
+    { "_prelu_kernel", "", "a 0 max a 0 min b * +" },
+    { "elu", "", "a 0 max a 0 min .input_scale * expm1 .alpha * + .scale *" },
+    { "celu", "", "a 0 max a 0 min .alpha / expm1 .alpha * +" },
+    { "selu", "", "a 0 max a 0 min expm1 1.6732632423543772 * + 1.0507009873554805 *" },
+    { "softplus", "", "a .beta * .threshold > a a .beta * softplus .beta / ?" },
+    { "mish", "", "a a softplus tanh *" },
+    { "log_sigmoid", "", "a 0 min a abs -1 * exp log1p -" },
+    { "hardshrink", "", "a a abs .lambd > *" },
+    { "softshrink", "", "a a .lambd -1 * max .lambd min -" },
+    { "threshold", "", "a .threshold <= .value a ?" },
+    { "neg", "", "a -1 *" },
+    { "sgn", "", "a sign" },
+    { "square", "", "a a *" },
+    { "rsqrt", "", "1 a sqrt /" },
+    { "reciprocal", "", "1 a /" },
+    { "round.decimals", "", "a 10 .decimals pow * round 10 .decimals pow /" },
+    { "frac", "", "a a trunc -" },
+    { "deg2rad", "", "a 0.017453292519943295 *" },
+    { "rad2deg", "", "a 57.29577951308232 *" },
+    { "sinc", "", "a 0 == 1 a 3.141592653589793 * sin a 3.141592653589793 * / ?" },
+    { "logit", "",
+      "a .eps|-inf max 1 .eps|-inf - min 1 a .eps|-inf max 1 .eps|-inf - min - / log" },
+    { "logical_not", "", "a 0 ==" },
+    { "isnan", "", "a a !=" },
+    { "isinf", "", "a abs most >" },
+    { "isfinite", "", "a abs most <=" },
+    { "isposinf", "", "a most >" },
+    { "isneginf", "", "a -most <" },
+    { "nan_to_num", "", "a a == a most > .posinf|most a -most < .neginf|-most a ? ? .nan ?" },
+    { "bitwise_not", "", "a ~" },
+    { "add", "", "a b .alpha * +" },
+    { "sub", "", "a b .alpha * -" },
+    { "rsub", "", "b a .alpha * -" },
+    { "mul", "", "a b *" },
+    { "div", "floor", "a b //" },
+    { "div", "trunc", "a b quotient" },
+    { "div", "", "a b /" },
+    { "floor_divide", "", "a b //" },
+    { "remainder", "", "a b %" },
+    { "fmod", "", "a b fmod" },
+    { "pow", "", "a b pow" },
+    { "maximum", "", "a b max" },
+    { "max", "", "a b max" },
+    { "minimum", "", "a b min" },
+    { "min", "", "a b min" },
+    { "fmax", "", "b b == a a == a b max b ? a ?" },
+    { "fmin", "", "b b == a a == a b min b ? a ?" },
+    { "atan2", "", "a b atan2" },
+    { "hypot", "", "a b hypot" },
+    { "copysign", "", "a b copysign" },
+    { "xlogy", "", "a 0 == b b == * 0 a b log * ?" },
+    { "logaddexp", "", "a b == a 0.6931471805599453 + a b max a b - abs -1 * exp log1p + ?" },
+    { "heaviside", "", "a 0 == b a 0 > ?" },
+    { "lerp", "", "a b a - c * +" },
+    { "addcmul", "", "a .value b * c * +" },
+    { "addcdiv", "", "a .value b * c / +" },
+    { "eq", "", "a b ==" },
+    { "ne", "", "a b !=" },
+    { "lt", "", "a b <" },
+    { "le", "", "a b <=" },
+    { "gt", "", "a b >" },
+    { "ge", "", "a b >=" },
+    { "logical_and", "", "a 0 != b 0 != *" },
+    { "logical_or", "", "a 0 != b 0 != max" },
+    { "logical_xor", "", "a 0 != b 0 != !=" },
+    { "__and__", "", "a b &" },
+    { "bitwise_and", "", "a b &" },
+    { "__or__", "", "a b or" },
+    { "bitwise_or", "", "a b or" },
+    { "__xor__", "", "a b ^" },
+    { "bitwise_xor", "", "a b ^" },
+    { "__lshift__", "", "a b <<" },
+    { "bitwise_left_shift", "", "a b <<" },
+    { "__rshift__", "", "a b >>" },
+    { "bitwise_right_shift", "", "a b >>" },
+    { "where.ScalarSelf", "", "a .self b ?" },
+    { "where.Scalar", "", "a .self .other ?" },
+    { "where", "", "a b c ?" },
+    { "masked_fill", "", "b c a ?" },
+    QNNRT_IR__WORD("sigmoid"), QNNRT_IR__WORD("tanh"), QNNRT_IR__WORD("abs"),
+    QNNRT_IR__WORD("sign"), QNNRT_IR__WORD("floor"), QNNRT_IR__WORD("ceil"),
+    QNNRT_IR__WORD("round"), QNNRT_IR__WORD("trunc"), QNNRT_IR__WORD("sqrt"), QNNRT_IR__WORD("exp"),
+    QNNRT_IR__WORD("exp2"), QNNRT_IR__WORD("expm1"), QNNRT_IR__WORD("log"), QNNRT_IR__WORD("log2"),
+    QNNRT_IR__WORD("log10"), QNNRT_IR__WORD("log1p"), QNNRT_IR__WORD("erf"), QNNRT_IR__WORD("erfc"),
+    QNNRT_IR__WORD("erfinv"), QNNRT_IR__WORD("sin"), QNNRT_IR__WORD("cos"), QNNRT_IR__WORD("tan"),
+    QNNRT_IR__WORD("asin"), QNNRT_IR__WORD("acos"), QNNRT_IR__WORD("atan"), QNNRT_IR__WORD("sinh"),
+    QNNRT_IR__WORD("cosh"), QNNRT_IR__WORD("asinh"), QNNRT_IR__WORD("acosh"),
+    QNNRT_IR__WORD("atanh"), QNNRT_IR__WORD("lgamma"),
+};
+
+QNNRT_IR_API const char *qnnrt_ir_recipe(const qnnrt_ir_node *node)
+{
+    const char *const name = node != NULL && node->info != NULL ? node->info->name : "";
+    size_t i, k;
+    for (i = 0; i < sizeof(qnnrt_ir__recipes) / sizeof(qnnrt_ir__recipes[0]); ++i) {
+        const struct qnnrt_ir__recipe *recipe = &qnnrt_ir__recipes[i];
+        const size_t bytes = strlen(recipe->op);
+        int found = strncmp(recipe->op, name, bytes) == 0 &&
+                    (name[bytes] == '.' || name[bytes] == '\0');
+        for (k = 0; found && recipe->mode[0] != '\0' && k <= node->attr_count; ++k) {
+            if (k == node->attr_count) { found = 0; break; }
+            if (node->attrs[k].kind == QNNRT_IR_TEXT &&
+                strcmp(node->attrs[k].text, recipe->mode) == 0) break;
+        }
+        if (found) return recipe->words;
+    }
+    return NULL;
+}
+
+static double qnnrt_ir__word_sigmoid(double x) { return 1 / (1 + exp(-x)); }
+static double qnnrt_ir__word_softplus(double x) { return x > 30 ? x : log1p(exp(x)); }
+static double qnnrt_ir__word_sign(double x) { return (x > 0) - (x < 0); }
+
+/* The inverse of erf: a first guess, then steps of Newton. */
+static double qnnrt_ir__word_erfinv(double x)
+{
+    const double rest = log((1 - x) * (1 + x)), part = 4.330746750799873 + rest / 2;
+    double y = copysign(sqrt(sqrt(part * part - rest / 0.147) - part), x);
+    int i;
+    if (!(x > -1 && x < 1)) return x > 1 || x < -1 || x != x ? NAN : x * HUGE_VAL;
+    for (i = 0; i < 3; ++i) y -= (erf(y) - x) / (1.1283791670955126 * exp(-y * y));
+    return y;
+}
+
+enum qnnrt_ir__words {
+    QNNRT_IR__CALL, QNNRT_IR__ADD, QNNRT_IR__SUB, QNNRT_IR__MUL, QNNRT_IR__DIV, QNNRT_IR__FLOOR_DIV,
+    QNNRT_IR__TRUNC_DIV, QNNRT_IR__REMAINDER, QNNRT_IR__FMOD, QNNRT_IR__POW, QNNRT_IR__MAX,
+    QNNRT_IR__MIN, QNNRT_IR__EQ, QNNRT_IR__NE, QNNRT_IR__LT, QNNRT_IR__LE, QNNRT_IR__GT,
+    QNNRT_IR__GE, QNNRT_IR__BITS_AND, QNNRT_IR__BITS_OR, QNNRT_IR__BITS_XOR, QNNRT_IR__LEFT,
+    QNNRT_IR__RIGHT, QNNRT_IR__ATAN2, QNNRT_IR__HYPOT, QNNRT_IR__COPYSIGN, QNNRT_IR__ABS,
+    QNNRT_IR__SIGN, QNNRT_IR__BITS_NOT, QNNRT_IR__SELECT, QNNRT_IR__INPUT, QNNRT_IR__NUMBER
+};
+/* Words; .call: of one operand. Rounding does nothing to integers. */
+typedef struct qnnrt_ir__word {
+    const char *name;
+    int         code;
+    double    (*call)(double x);
+} qnnrt_ir__word;
+#define QNNRT_IR__LIBM(name) { #name, QNNRT_IR__CALL, name }
+static const qnnrt_ir__word qnnrt_ir__word_list[] = {
+    { "+", QNNRT_IR__ADD, NULL }, { "-", QNNRT_IR__SUB, NULL }, { "*", QNNRT_IR__MUL, NULL },
+    { "/", QNNRT_IR__DIV, NULL }, { "//", QNNRT_IR__FLOOR_DIV, NULL },
+    { "quotient", QNNRT_IR__TRUNC_DIV, NULL }, { "%", QNNRT_IR__REMAINDER, NULL },
+    { "fmod", QNNRT_IR__FMOD, NULL }, { "pow", QNNRT_IR__POW, NULL },
+    { "max", QNNRT_IR__MAX, NULL }, { "min", QNNRT_IR__MIN, NULL }, { "==", QNNRT_IR__EQ, NULL },
+    { "!=", QNNRT_IR__NE, NULL }, { "<", QNNRT_IR__LT, NULL }, { "<=", QNNRT_IR__LE, NULL },
+    { ">", QNNRT_IR__GT, NULL }, { ">=", QNNRT_IR__GE, NULL }, { "&", QNNRT_IR__BITS_AND, NULL },
+    { "or", QNNRT_IR__BITS_OR, NULL }, { "^", QNNRT_IR__BITS_XOR, NULL },
+    { "<<", QNNRT_IR__LEFT, NULL }, { ">>", QNNRT_IR__RIGHT, NULL },
+    { "atan2", QNNRT_IR__ATAN2, NULL }, { "hypot", QNNRT_IR__HYPOT, NULL },
+    { "copysign", QNNRT_IR__COPYSIGN, NULL }, { "~", QNNRT_IR__BITS_NOT, NULL },
+    { "?", QNNRT_IR__SELECT, NULL }, { "abs", QNNRT_IR__ABS, fabs },
+    { "sign", QNNRT_IR__SIGN, qnnrt_ir__word_sign },
+    { "sigmoid", QNNRT_IR__CALL, qnnrt_ir__word_sigmoid },
+    { "softplus", QNNRT_IR__CALL, qnnrt_ir__word_softplus },
+    { "erfinv", QNNRT_IR__CALL, qnnrt_ir__word_erfinv }, QNNRT_IR__LIBM(floor),
+    QNNRT_IR__LIBM(ceil), { "round", QNNRT_IR__CALL, rint }, QNNRT_IR__LIBM(trunc),
+    QNNRT_IR__LIBM(sqrt), QNNRT_IR__LIBM(exp), QNNRT_IR__LIBM(exp2), QNNRT_IR__LIBM(expm1),
+    QNNRT_IR__LIBM(log), QNNRT_IR__LIBM(log2), QNNRT_IR__LIBM(log10), QNNRT_IR__LIBM(log1p),
+    QNNRT_IR__LIBM(erf), QNNRT_IR__LIBM(erfc), QNNRT_IR__LIBM(lgamma), QNNRT_IR__LIBM(sin),
+    QNNRT_IR__LIBM(cos), QNNRT_IR__LIBM(tan), QNNRT_IR__LIBM(asin), QNNRT_IR__LIBM(acos),
+    QNNRT_IR__LIBM(atan), QNNRT_IR__LIBM(sinh), QNNRT_IR__LIBM(cosh), QNNRT_IR__LIBM(tanh),
+    QNNRT_IR__LIBM(asinh), QNNRT_IR__LIBM(acosh), QNNRT_IR__LIBM(atanh),
+};
+
+enum { QNNRT_IR__WORDS = sizeof(qnnrt_ir__word_list) / sizeof(qnnrt_ir__word_list[0]) };
+
+static double qnnrt_ir__word_floats(int what, double x, double y)
+{
+    double t, rest;
+    switch (what) {
+    case QNNRT_IR__ADD: return x + y;
+    case QNNRT_IR__SUB: return x - y;
+    case QNNRT_IR__MUL: return x * y;
+    case QNNRT_IR__DIV: return x / y;
+    case QNNRT_IR__FLOOR_DIV:                            /* as Python: without the rest, and near */
+        if (y == 0) return x / y;
+        rest = fmod(x, y);
+        t = (x - rest) / y - (rest != 0 && (y < 0) != (rest < 0));
+        return t == 0 ? copysign(0, x / y) : floor(t) + (t - floor(t) > 0.5);
+    case QNNRT_IR__TRUNC_DIV: return trunc(x / y);
+    case QNNRT_IR__REMAINDER: t = fmod(x, y); return t != 0 && (t < 0) != (y < 0) ? t + y : t;
+    case QNNRT_IR__FMOD: return fmod(x, y);
+    case QNNRT_IR__POW: return pow(x, y);
+    case QNNRT_IR__MAX: return x != x ? x : y != y ? y : x > y ? x : y;
+    case QNNRT_IR__MIN: return x != x ? x : y != y ? y : x < y ? x : y;
+    case QNNRT_IR__EQ: return x == y;
+    case QNNRT_IR__NE: return x != y;
+    case QNNRT_IR__LT: return x < y;
+    case QNNRT_IR__LE: return x <= y;
+    case QNNRT_IR__GT: return x > y;
+    case QNNRT_IR__GE: return x >= y;
+    case QNNRT_IR__ATAN2: return atan2(x, y);
+    case QNNRT_IR__HYPOT: return hypot(x, y);
+    case QNNRT_IR__COPYSIGN: return copysign(x, y);
+    default: return NAN;                                 /* bits: only of integers */
+    }
+}
+
+/* Integers exactly, with the wrap of two's complement. Division by 0 gives 0. */
+static int64_t qnnrt_ir__word_integers(int what, int64_t x, int64_t y)
+{
+    const uint64_t a = (uint64_t)x, b = (uint64_t)y;
+    uint64_t power = 1, base = a;
+    int64_t n;
+    switch (what) {
+    case QNNRT_IR__ADD: return (int64_t)(a + b);
+    case QNNRT_IR__SUB: return (int64_t)(a - b);
+    case QNNRT_IR__MUL: return (int64_t)(a * b);
+    case QNNRT_IR__DIV:
+    case QNNRT_IR__FLOOR_DIV:
+    case QNNRT_IR__TRUNC_DIV:
+        if (y == 0) return 0;
+        if (y == -1) return (int64_t)(0 - a);
+        n = x / y;
+        return what == QNNRT_IR__FLOOR_DIV && x % y != 0 && (x < 0) != (y < 0) ? n - 1 : n;
+    case QNNRT_IR__REMAINDER:
+    case QNNRT_IR__FMOD:
+        if (y == 0 || y == -1) return 0;
+        n = x % y;
+        return what == QNNRT_IR__REMAINDER && n != 0 && (n < 0) != (y < 0) ? n + y : n;
+    case QNNRT_IR__POW:
+        if (y < 0) return x == 1 ? 1 : x == -1 ? (y % 2 == 0 ? 1 : -1) : 0;
+        for (n = y; n > 0; n >>= 1, base *= base) if (n & 1) power *= base;
+        return (int64_t)power;
+    case QNNRT_IR__MAX: return x > y ? x : y;
+    case QNNRT_IR__MIN: return x < y ? x : y;
+    case QNNRT_IR__EQ: return x == y;
+    case QNNRT_IR__NE: return x != y;
+    case QNNRT_IR__LT: return x < y;
+    case QNNRT_IR__LE: return x <= y;
+    case QNNRT_IR__GT: return x > y;
+    case QNNRT_IR__GE: return x >= y;
+    case QNNRT_IR__BITS_AND: return x & y;
+    case QNNRT_IR__BITS_OR: return x | y;
+    case QNNRT_IR__BITS_XOR: return x ^ y;
+    case QNNRT_IR__LEFT: return b < 64 ? (int64_t)(a << b) : 0;
+    case QNNRT_IR__RIGHT: return b < 64 ? x >> b : x < 0 ? -1 : 0;
+    case QNNRT_IR__ABS: return x < 0 ? (int64_t)(0 - a) : x;
+    case QNNRT_IR__SIGN: return (x > 0) - (x < 0);
+    default: return x ^ y;                               /* ~: of bools, y is 1, else -1 */
+    }
+}
+
+/* A recipe of one node, and one block of elements on its stack. */
+enum { QNNRT_IR__COOKED = 64, QNNRT_IR__DEEP = 8, QNNRT_IR__STEPS = 32 };
+typedef union qnnrt_ir__lane {
+    double  f;
+    int64_t i;
+} qnnrt_ir__lane;
+typedef struct qnnrt_ir__cook {
+    const qnnrt_ir__word *steps[QNNRT_IR__STEPS];        /* NULL: an operand */
+    int            operand[QNNRT_IR__STEPS];             /* an input; -1: a number */
+    double         f[QNNRT_IR__STEPS];                   /* the number */
+    int64_t        i[QNNRT_IR__STEPS];
+    size_t         count;
+    int            whole;                                /* 1: all are integers or bools */
+    qnnrt_ir__lane stack[QNNRT_IR__DEEP][QNNRT_IR__COOKED], in[3][QNNRT_IR__COOKED];
+} qnnrt_ir__cook;
+
+/* Read a number of a recipe: "inf", "most", or its digits. Whole numbers are integers. */
+static void qnnrt_ir__cook_literal(const char *word, qnnrt_dtype dtype, qnnrt_ir_attr *number)
+{
+    static const struct { qnnrt_dtype dtype; double most; } ends[] = {
+        { QNNRT_DTYPE_F16, 65504 }, { QNNRT_DTYPE_BF16, 3.3895313892515355e38 },
+        { QNNRT_DTYPE_F32, 3.4028234663852886e38 },
+    };
+    const int minus = word[0] == '-', most = strcmp(word + minus, "most") == 0;
+    qnnrt_json_text text;
+    double f = most ? 1.7976931348623157e308 : HUGE_VAL;
+    size_t i;
+    for (i = 0; most && i < 3; ++i) if (ends[i].dtype == dtype) f = ends[i].most;
+    text.text = word + minus;
+    text.bytes = strlen(text.text);
+    if (!most && text.text[0] != 'i') (void)qnnrt_json_f64(&text, &f);
+    number->kind = QNNRT_IR_INT;
+    number->f = minus ? -f : f;
+    number->i = qnnrt_ir__wide_round(number->f);
+}
+
+QNNRT_IR_API int qnnrt_ir_recipe_operand(const qnnrt_ir_node *node, const char *word,
+                                         qnnrt_ir_attr *number)
+{
+    const char *at = node->info->args, *const recipe = qnnrt_ir_recipe(node);
+    const size_t bytes = strcspn(word, " |"), all = strcspn(word, " ");
+    char name[64] = "self", rest[64];
+    const qnnrt_ir_attr *attr;
+    qnnrt_ir__arg arg;
+    memset(number, 0, sizeof(*number));
+    snprintf(rest, sizeof rest, "%.*s", (int)all, word);
+    if (bytes == 1 && word[0] >= 'a' && word[0] <= 'c') {
+        const int turned = qnnrt_ir__attr_has(node, "self") && recipe != NULL &&
+                           strstr(recipe, ".self") == NULL;
+        const int input = word[0] - 'a' - turned;
+        if (input >= 0 && qnnrt_ir_input(node, (size_t)input) != NULL) return input;
+        if (input >= 0 && qnnrt_ir__attr_next(&at, &arg))
+            snprintf(name, sizeof name, "%.*s", (int)arg.name_bytes, arg.name);
+    } else if (word[0] == '.') {
+        snprintf(name, sizeof name, "%.*s", (int)bytes - 1, word + 1);
+    } else {
+        qnnrt_ir__cook_literal(rest, node->outputs[0]->dtype, number);
+        return -1;
+    }
+    attr = qnnrt_ir_attr_find(node, name);
+    if (bytes < all && qnnrt_ir__attr_absent(attr) &&
+        !(qnnrt_ir__attr_arg(node->info, name, &arg) && arg.value.text != NULL)) {
+        qnnrt_ir__cook_literal(rest + bytes + 1, node->outputs[0]->dtype, number);
+        return -1;
+    }
+    number->kind = !qnnrt_ir__attr_absent(attr) && attr->kind == QNNRT_IR_FLOAT ? QNNRT_IR_FLOAT
+                                                                                : QNNRT_IR_INT;
+    number->f = qnnrt_ir_float(node, name, 0);
+    number->i = qnnrt_ir_int(node, name, 0);
+    return -1;
+}
+
+/* Read the recipe of a node. */
+static void qnnrt_ir__cook_read(qnnrt_ir__cook *cook, const qnnrt_ir_node *node)
+{
+    const char *words = qnnrt_ir_recipe(node);
+    size_t bytes, i;
+    cook->count = 0;
+    for (; *words != '\0'; words += words[bytes] == ' ' ? bytes + 1 : bytes) {
+        const size_t at = cook->count++;
+        qnnrt_ir_attr number;
+        QNNRT_IR__MUST(at < QNNRT_IR__STEPS);
+        bytes = strcspn(words, " ");
+        for (i = 0; i < QNNRT_IR__WORDS; ++i)
+            if (strncmp(qnnrt_ir__word_list[i].name, words, bytes) == 0 &&
+                qnnrt_ir__word_list[i].name[bytes] == '\0') break;
+        cook->steps[at] = i < QNNRT_IR__WORDS ? &qnnrt_ir__word_list[i] : NULL;
+        if (i < QNNRT_IR__WORDS) continue;
+        cook->operand[at] = qnnrt_ir_recipe_operand(node, words, &number);
+        cook->f[at] = number.f;
+        cook->i[at] = number.i;
+        if (number.kind == QNNRT_IR_FLOAT) cook->whole = 0;
+    }
+}
+
+/* Compute a word for n elements. x: the first operand, which becomes the result; y: the next. */
+static void qnnrt_ir__cook_word(const qnnrt_ir__cook *cook, const qnnrt_ir__word *word,
+                                qnnrt_ir__lane (*stack)[QNNRT_IR__COOKED], int64_t n, int64_t ones)
+{
+    qnnrt_ir__lane *const x = stack[0], *const y = stack[1], *const z = stack[2];
+    const int what = word->code;
+    int64_t k;
+    if (what == QNNRT_IR__SELECT && cook->whole)
+        for (k = 0; k < n; ++k) x[k] = x[k].i != 0 ? y[k] : z[k];
+    else if (what == QNNRT_IR__SELECT)
+        for (k = 0; k < n; ++k) x[k] = x[k].f != 0 ? y[k] : z[k];
+    else if (cook->whole && (word->call != NULL || what == QNNRT_IR__BITS_NOT))
+        for (k = 0; k < n && what != QNNRT_IR__CALL; ++k)
+            x[k].i = qnnrt_ir__word_integers(what, x[k].i, ones);
+    else if (cook->whole)
+        for (k = 0; k < n; ++k) x[k].i = qnnrt_ir__word_integers(what, x[k].i, y[k].i);
+    else if (word->call != NULL)
+        for (k = 0; k < n; ++k) x[k].f = word->call(x[k].f);
+    else
+        for (k = 0; k < n; ++k) x[k].f = qnnrt_ir__word_floats(what, x[k].f, y[k].f);
+}
+
+/* Compute a block of n elements; the result is the lowest of the stack. */
+static void qnnrt_ir__cook_run(qnnrt_ir__cook *cook, int64_t n, int64_t ones)
+{
+    size_t s, top = 0;
+    int64_t k;
+    for (s = 0; s < cook->count; ++s) {
+        const qnnrt_ir__word *word = cook->steps[s];
+        if (word != NULL) {
+            const size_t operands = word->call != NULL || word->code == QNNRT_IR__BITS_NOT ? 1 :
+                                    word->code == QNNRT_IR__SELECT ? 3 : 2;
+            QNNRT_IR__MUST(top >= operands);
+            top -= operands;
+            qnnrt_ir__cook_word(cook, word, &cook->stack[top++], n, ones);
+            continue;
+        }
+        QNNRT_IR__MUST(top + 1 < QNNRT_IR__DEEP);
+        if (cook->operand[s] >= 0)
+            memcpy(cook->stack[top], cook->in[cook->operand[s]], sizeof cook->stack[top]);
+        else for (k = 0; k < n; ++k)
+            if (cook->whole) cook->stack[top][k].i = cook->i[s];
+            else cook->stack[top][k].f = cook->f[s];
+        ++top;
+    }
+    QNNRT_IR__MUST(top == 1);
+}
+
+static void qnnrt_ir__cook_load(qnnrt_ir__cook *cook, int input, int64_t lane,
+                                const qnnrt_ir__wide *x, int64_t at)
+{
+    if (cook->whole) cook->in[input][lane].i = qnnrt_ir__wide_i(x, at);
+    else cook->in[input][lane].f = qnnrt_ir__wide_f(x, at);
+}
+
+static int qnnrt_ir__eval_element(qnnrt_ir__eval *e)
+{
+    const int64_t count = e->out->count;
+    int64_t at, k, n;
+    qnnrt_ir__wide x[3];
+    qnnrt_ir__walk w;
+    qnnrt_ir__cook cook;
+    int i, used, walks = 0, flat[3];
+    cook.whole = e->out->whole;
+    qnnrt_ir__walk_begin(&w, e->out->rank, e->out->dims);
+    memset(x, 0, sizeof(x));
+    used = e->in_count < 3 ? (int)e->in_count : 3;
+    for (i = 0; i < used; ++i) {
+        x[i] = e->in[i];
+        if (x[i].bytes == 0) continue;
+        cook.whole &= x[i].whole;
+        if (i == 1 && x->rank > 2 && x[1].rank == 1 && e->node->info->name[0] == 'p')
+            while (x[1].rank < x->rank - 1) x[1].dims[x[1].rank++] = 1;
+        flat[i] = x[i].count == count;
+        qnnrt_ir__walk_add(&w, i, &x[i]);
+        walks |= !flat[i];
+    }
+    qnnrt_ir__cook_read(&cook, e->node);
+    for (at = 0; at < count; at += n) {
+        n = count - at < QNNRT_IR__COOKED ? count - at : (int64_t)QNNRT_IR__COOKED;
+        for (i = 0; i < used; ++i)
+            for (k = 0; x[i].bytes > 0 && flat[i] && k < n; ++k)
+                qnnrt_ir__cook_load(&cook, i, k, &x[i], at + k);
+        for (k = 0; walks && k < n; ++k, qnnrt_ir__walk_next(&w))
+            for (i = 0; i < used; ++i)
+                if (x[i].bytes > 0 && !flat[i])
+                    qnnrt_ir__cook_load(&cook, i, k, &x[i], w.place[i]);
+        qnnrt_ir__cook_run(&cook, n, e->out->dtype == QNNRT_DTYPE_BOOL8 ? 1 : -1);
+        for (k = 0; k < n; ++k) {
+            if (cook.whole) qnnrt_ir__wide_set(e->out, at + k, cook.stack[0][k].i);
+            else qnnrt_ir__wide_put(e->out, at + k, cook.stack[0][k].f);
+        }
+    }
+    return 1;
+}
+
+/* =====================================================================================
    EVALUATION: MOVES                                                         >>eval_move
    Operators that copy, select, repeat and make elements.
    Needs: >>attr >>wide >>eval_math     Knows nothing of: arithmetic
@@ -6191,7 +6484,7 @@ static int qnnrt_ir__eval_copy(qnnrt_ir__eval *e)
 /* Fill an output with x, broadcast: expand, copy. */
 static int qnnrt_ir__eval_expand(qnnrt_ir__eval *e)
 {
-    const qnnrt_ir__wide *x = &e->in[strncmp(e->node->op, "copy", 4) == 0 ? 1 : 0];
+    const qnnrt_ir__wide *x = &e->in[strncmp(e->node->op, "expand", 6) == 0 ? 0 : 1];
     qnnrt_ir__walk w;
     int64_t k;
     qnnrt_ir__walk_begin(&w, e->out->rank, e->out->dims);
@@ -8203,9 +8496,8 @@ QNNRT_IR_API int qnnrt_ir_set_text(qnnrt_ir *ir, qnnrt_ir_node *node, const char
 
 QNNRT_IR_API int qnnrt_ir_set_op(qnnrt_ir *ir, qnnrt_ir_node *node, const char *op)
 {
-    const char *name;
-    const qnnrt_ir_op *info = qnnrt_ir__ops_find(op, &name);
-    if (info == NULL) name = qnnrt_ir_text(ir, op);
+    const qnnrt_ir_op *info = qnnrt_ir__ops_find(op);
+    const char *name = qnnrt_ir__graph_op_name(ir, info, op);
     if (name == NULL) return 0;
     node->op = name;
     node->info = info;
@@ -8709,7 +9001,7 @@ static qnnrt_ir_node *qnnrt_ir__extract_node(qnnrt_ir__extract *x, const qnnrt_i
     node->name = symbol->text;
     if (symbol->node == NULL) symbol->node = node;
     node->info = from->info;
-    node->op = from->info != NULL ? from->op : qnnrt_ir_text(x->to, from->op);
+    node->op = qnnrt_ir__graph_op_name(x->to, from->info, from->op);
     node->source = qnnrt_ir_text(x->to, from->source);
     node->mapping = "";
     node->number = from->number;
@@ -9354,11 +9646,13 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_write(const qnnrt_ir *ir, struct qnnrt_json_w
    0.5.0   API: "wrap_with_set_grad_enabled" is a finding; "rope" with qnnrt_ir_desc.plain_rope.
            Added  qnnrt_ir_finding.hint, qnnrt_ir_value.ranged, .low and .high; files of
            qnnrt.export().
-           Added  qnnrt_ir_create(), qnnrt_ir_copy(), qnnrt_ir_add_weight(), qnnrt_ir_add_output().
+           Added  qnnrt_ir_create(), qnnrt_ir_copy(), qnnrt_ir_add_weight(), qnnrt_ir_add_output();
+           qnnrt_ir_recipe() and qnnrt_ir_recipe_operand(), for operators on each element.
            Fixed  Attention has 0 in rows whose mask leaves nothing, as in PyTorch, and NaN with the
            argument nan_rows, which qnnrt_ir_pass_attention() gives to what softmax computed.
            API: "_unsafe_view", "concat" and "detach_" are read as "view", "cat" and "detach". Of
-           operators that overwrite their input, such as "relu_", node->info is that of "relu".
+           operators that overwrite their input, such as "relu_", node->info is that of "relu";
+           any operator may be spelled so.
            qnnrt_ir_node.fate is .mapping.
            The passes and qnnrt_ir_fold*() are in qnnrt_ir_passes.h. What they do to a graph is
            public: looking at it, _become(), _convert(), _round(), _fold_node(), _add_input(),

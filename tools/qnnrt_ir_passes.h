@@ -3417,6 +3417,27 @@ static qnnrt_pass__span qnnrt_pass__spans_square(const qnnrt_ir_node *node, uint
     return qnnrt_pass__spans_make(0, size * size);
 }
 
+/* a + value * b * c, and the product alone */
+static qnnrt_pass__span qnnrt_pass__spans_product_sum(const qnnrt_ir_node *node, uint32_t mode)
+{
+    const qnnrt_pass__span a = qnnrt_pass__spans_in(node, 0, NULL);
+    const qnnrt_pass__span b = qnnrt_pass__spans_scale(qnnrt_pass__spans_times(
+        qnnrt_pass__spans_in(node, 1, NULL), qnnrt_pass__spans_in(node, 2, NULL)),
+        qnnrt_ir_float(node, "value", 1));
+    (void)mode;
+    return qnnrt_pass__spans_hull(b, qnnrt_pass__spans_make(a.low + b.low, a.high + b.high));
+}
+
+/* Shifted to the left: a power of two, or 0. */
+static qnnrt_pass__span qnnrt_pass__spans_shifted(const qnnrt_ir_node *node, uint32_t mode)
+{
+    const qnnrt_pass__span n = qnnrt_pass__spans_in(node, 1, "other");
+    const double most = ldexp(1, n.high < 64 ? (int)n.high : 64);
+    (void)mode;
+    return qnnrt_pass__spans_times(qnnrt_pass__spans_in(node, 0, NULL),
+                                   qnnrt_pass__spans_make(0, most));
+}
+
 /* A quotient is nearer to 0 than the number that is divided, or by less than 1 below it. */
 static qnnrt_pass__span qnnrt_pass__spans_quotient(const qnnrt_ir_node *node, uint32_t mode)
 {
@@ -3432,7 +3453,8 @@ static qnnrt_pass__span qnnrt_pass__spans_quotient(const qnnrt_ir_node *node, ui
 static qnnrt_pass__span qnnrt_pass__spans_rest(const qnnrt_ir_node *node, uint32_t mode)
 {
     const qnnrt_pass__span b = qnnrt_pass__spans_in(node, 1, "other");
-    (void)mode;
+    const double most = qnnrt_pass__spans_size(b) - 1;
+    if (mode == 1) return qnnrt_pass__spans_make(-most, most);           /* fmod */
     return qnnrt_pass__spans_make(b.low < 0 ? b.low + 1 : 0, b.high > 0 ? b.high - 1 : 0);
 }
 
@@ -3580,6 +3602,17 @@ static const qnnrt_pass__spans_rule qnnrt_pass__spans_rules[] = {
     { "rsub", qnnrt_pass__spans_sum, 2 }, { "mul", qnnrt_pass__spans_product, 0 },
     { "square", qnnrt_pass__spans_square, 0 }, { "div", qnnrt_pass__spans_quotient, 0 },
     { "floor_divide", qnnrt_pass__spans_quotient, 0 }, { "remainder", qnnrt_pass__spans_rest, 0 },
+    { "fmod", qnnrt_pass__spans_rest, 1 }, { "addcmul", qnnrt_pass__spans_product_sum, 0 },
+    { "__lshift__", qnnrt_pass__spans_shifted, 0 },
+    { "bitwise_left_shift", qnnrt_pass__spans_shifted, 0 },
+    { "__rshift__", qnnrt_pass__spans_padded, 1 },
+    { "bitwise_right_shift", qnnrt_pass__spans_padded, 1 },
+    { "clamp.Tensor", qnnrt_pass__spans_moved, 7 },
+    { "clamp_min.Tensor", qnnrt_pass__spans_moved, 3 },
+    { "clamp_max.Tensor", qnnrt_pass__spans_moved, 3 },
+    { "threshold", qnnrt_pass__spans_moved, 1 }, { "nan_to_num", qnnrt_pass__spans_moved, 1 },
+    { "fmax", qnnrt_pass__spans_moved, 3 }, { "fmin", qnnrt_pass__spans_moved, 3 },
+    { "sgn", qnnrt_pass__spans_clamp, 2 },
     { "pow", qnnrt_pass__spans_power, 0 }, { "neg", qnnrt_pass__spans_opposite, 0 },
     { "bitwise_not", qnnrt_pass__spans_opposite, 1 }, { "abs", qnnrt_pass__spans_distance, 0 },
     { "maximum", qnnrt_pass__spans_extreme, 1 }, { "max.other", qnnrt_pass__spans_extreme, 1 },

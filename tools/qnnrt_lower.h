@@ -148,7 +148,7 @@
        >>config >>arena >>params >>tensor >>static >>operator                       the floor
        >>layout >>align                                                             values
        >>elementwise >>binary >>shape >>reduce >>linear >>attention >>places >>convolve >>image
-       >>norm >>select >>sequence >>table >>range                                   operators
+       >>norm >>select >>recipe >>sequence >>table >>range                          operators
        >>round >>weight_only >>custom >>graph >>encode >>propagate >>forms >>quant        programs
        >>cut >>emit >>public
 */
@@ -2230,14 +2230,6 @@ static void qnnrt_lower__do_unary(qnnrt_lower__job *job)
     qnnrt_lower__set(job, 0, t, x.order);
 }
 
-static void qnnrt_lower__do_silu(qnnrt_lower__job *job)
-{
-    qnnrt_lower__view x;
-    const int32_t t = qnnrt_lower__each(job, 0, &x);
-    const int32_t gate = qnnrt_lower__op_like(job, "Sigmoid", t, NULL);
-    qnnrt_lower__set(job, 0, qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, gate), x.order);
-}
-
 /* Operations of ElementWiseNeuron. */
 enum { QNNRT_LOWER__NEURON_GELU = 1, QNNRT_LOWER__NEURON_HARD_SIGMOID = 2,
        QNNRT_LOWER__NEURON_SOFTPLUS = 7 };
@@ -2343,65 +2335,6 @@ static void qnnrt_lower__do_softplus(qnnrt_lower__job *job)
     qnnrt_lower__set(job, 0, y, x.order);
 }
 
-/* erf(x) is 2 Gelu(a) / a - 1 with a = sqrt(2) x, for positive a. In float16
-   tanh(1.1283792 x + 0.1009114 x^3) is nearer. */
-static void qnnrt_lower__do_erf(qnnrt_lower__job *job)
-{
-    qnnrt_lower__view x;
-    int32_t t = qnnrt_lower__each(job, 0, &x), y;
-    t = qnnrt_lower__cast(job, t, job->lower->compute);
-    if (job->lower->desc.target == QNNRT_LOWER_HTP || job->lower->compute == QNNRT_DTYPE_F16) {
-        y = qnnrt_lower__clamp(job, t, -4, 4);           /* the cube stays in float16 */
-        t = qnnrt_lower__binary_op(job, "ElementWiseMultiply", y, y);
-        t = qnnrt_lower__linear_map(job, t, 0.1009114, 1.1283792);
-        t = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, y);
-        y = qnnrt_lower__op_like(job, "Tanh", t, NULL);
-    } else {
-        const int32_t sign = qnnrt_lower__op_like(job, "ElementWiseSign", t, NULL);
-        t = qnnrt_lower__op_like(job, "ElementWiseAbs", t, NULL);
-        t = qnnrt_lower__clamp(job, qnnrt_lower__linear_map(job, t, 1.4142135623730951, 0), 1e-30,
-                               HUGE_VAL);
-        y = qnnrt_lower__op_like(job, "Gelu", t, NULL);
-        y = qnnrt_lower__binary_op(job, "ElementWiseDivide", y, t);
-        y = qnnrt_lower__linear_map(job, y, 2, -1);
-        y = qnnrt_lower__binary_op(job, "ElementWiseMultiply", y, sign);
-    }
-    qnnrt_lower__set(job, 0, y, x.order);
-}
-
-/* neg, sign, square, reciprocal, log2, bitwise_not, trunc: one operator or a few. */
-static void qnnrt_lower__do_simple(qnnrt_lower__job *job)
-{
-    const char *op = job->node->op;
-    qnnrt_lower__view x;
-    int32_t t = qnnrt_lower__each(job, 0, &x);
-    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
-    t = qnnrt_lower__cast(job, t, dtype);
-    if (strncmp(op, "square.", 7) == 0) {
-        t = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, t);
-    } else if (strncmp(op, "reciprocal.", 11) == 0) {
-        t = qnnrt_lower__inverse(job, t);
-    } else if (strncmp(op, "log2.", 5) == 0) {
-        t = qnnrt_lower__op_like(job, "ElementWiseLog", t, NULL);
-        t = qnnrt_lower__linear_map(job, t, 1.4426950408889634, 0);
-    } else if (strncmp(op, "neg.", 4) == 0) {            /* HTP has neither in int32 */
-        if (qnnrt_lower__is_float(dtype)) t = qnnrt_lower__op_like(job, "ElementWiseNeg", t, NULL);
-        else t = qnnrt_lower__linear_map(job, t, -1, 0);
-    } else if (strncmp(op, "sign.", 5) == 0) {
-        if (qnnrt_lower__is_float(dtype)) t = qnnrt_lower__op_like(job, "ElementWiseSign", t, NULL);
-        else t = qnnrt_lower__clamp(job, t, -1, 1);
-    } else if (strncmp(op, "bitwise_not.", 12) == 0) {
-        if (dtype == QNNRT_DTYPE_BOOL8) t = qnnrt_lower__op_like(job, "ElementWiseNot", t, NULL);
-        else t = qnnrt_lower__linear_map(job, t, -1, -1);
-    } else if (qnnrt_lower__is_float(dtype)) {
-        const int32_t sign = qnnrt_lower__op_like(job, "ElementWiseSign", t, NULL);
-        t = qnnrt_lower__op_like(job, "ElementWiseAbs", t, NULL);
-        t = qnnrt_lower__op_like(job, "ElementWiseFloor", t, NULL);
-        t = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, sign);
-    }
-    qnnrt_lower__set(job, 0, t, x.order);
-}
-
 /* dropout does nothing after training. */
 static void qnnrt_lower__do_dropout(qnnrt_lower__job *job)
 {
@@ -2410,22 +2343,6 @@ static void qnnrt_lower__do_dropout(qnnrt_lower__job *job)
     if (qnnrt_ir_int(job->node, "train", 0) && qnnrt_ir_float(job->node, "p", 1) > 0)
         qnnrt_lower__refuse(job->graph, "Export the model after model.eval().",
                             "dropout in training is not lowered");
-    qnnrt_lower__set(job, 0, t, x.order);
-}
-
-/* isnan: x differs from itself. isinf: |x| is greater than the largest number. */
-static void qnnrt_lower__do_is(qnnrt_lower__job *job)
-{
-    const int nan = strncmp(job->node->op, "isnan.", 6) == 0;
-    qnnrt_lower__view x;
-    int32_t t = qnnrt_lower__each(job, 0, &x), inputs[2];
-    if (!qnnrt_lower__is_float(x.dtype)) t = qnnrt_lower__cast(job, t, job->lower->compute);
-    inputs[0] = nan ? t : qnnrt_lower__op_like(job, "ElementWiseAbs", t, NULL);
-    inputs[1] = nan ? t : qnnrt_lower__number(job, job->lower->compute,
-                                              job->lower->compute == QNNRT_DTYPE_F16
-                                              ? 65504 : 3.4028234663852886e38);
-    t = qnnrt_lower__op_as(job, nan ? "ElementWiseNotEqual" : "ElementWiseGreater", inputs, 2, t,
-                           QNNRT_DTYPE_BOOL8, NULL);
     qnnrt_lower__set(job, 0, t, x.order);
 }
 
@@ -2601,63 +2518,6 @@ static void qnnrt_lower__view_unary(qnnrt_lower__job *job, const char *type,
     view->tensor = qnnrt_lower__op_like(job, type, job->graph->bodies[view->tensor].root, NULL);
 }
 
-/* Return the sign of a view: -1, 0 or 1. */
-static qnnrt_lower__view qnnrt_lower__sign(qnnrt_lower__job *job, const qnnrt_lower__view *x)
-{
-    qnnrt_lower__view sign = *x;
-    qnnrt_lower__settle(job, &sign);
-    if (qnnrt_lower__is_float(sign.dtype))
-        qnnrt_lower__view_unary(job, "ElementWiseSign", &sign);
-    else
-        sign.tensor = qnnrt_lower__clamp(job, job->graph->bodies[sign.tensor].root, -1, 1);
-    return sign;
-}
-
-/* Divide, and round down or towards 0. Integers stay exact: without the rest nothing is left
-   over. */
-static void qnnrt_lower__divide_whole(qnnrt_lower__job *job, const qnnrt_lower__view *pair,
-                                      int down)
-{
-    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
-    const int whole = dtype == QNNRT_DTYPE_I32;
-    qnnrt_lower__view x = pair[0], y = pair[1], rest, sign;
-    memset(&sign, 0, sizeof(sign));
-    if (whole && !down) {                /* HTP rounds -1 / 2 down, CPU and Ref towards 0 */
-        rest = qnnrt_lower__sign(job, &x);
-        sign = qnnrt_lower__sign(job, &y);
-        sign = qnnrt_lower__both(job, "ElementWiseMultiply", &rest, &sign, dtype);
-        qnnrt_lower__view_unary(job, "ElementWiseAbs", &x);
-        qnnrt_lower__view_unary(job, "ElementWiseAbs", &y);
-    }
-    if (whole) {
-        rest = qnnrt_lower__both(job, "ElementWiseMod", &x, &y, dtype);
-        x = qnnrt_lower__both(job, "ElementWiseSubtract", &x, &rest, dtype);
-    }
-    x = qnnrt_lower__both(job, "ElementWiseDivide", &x, &y, dtype);
-    if (!whole && !down) {
-        sign = qnnrt_lower__sign(job, &x);
-        qnnrt_lower__view_unary(job, "ElementWiseAbs", &x);
-    }
-    if (!whole) qnnrt_lower__view_unary(job, "ElementWiseFloor", &x);
-    if (!down) x = qnnrt_lower__both(job, "ElementWiseMultiply", &x, &sign, dtype);
-    qnnrt_lower__set_view(job, &x);
-}
-
-/* The rest of a division, with the sign of the divisor. */
-static void qnnrt_lower__remainder(qnnrt_lower__job *job, qnnrt_lower__view *pair)
-{
-    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
-    qnnrt_lower__view x;
-    if (dtype == QNNRT_DTYPE_I32) {
-        qnnrt_lower__pair(job, "ElementWiseMod", pair);
-        return;
-    }
-    x = qnnrt_lower__both(job, "ElementWiseDivide", &pair[0], &pair[1], dtype);
-    qnnrt_lower__view_unary(job, "ElementWiseFloor", &x);
-    pair[1] = qnnrt_lower__both(job, "ElementWiseMultiply", &x, &pair[1], dtype);
-    qnnrt_lower__pair(job, "ElementWiseSubtract", pair);
-}
-
 /* pow of integers: through floats, rounded. */
 static void qnnrt_lower__power_whole(qnnrt_lower__job *job, qnnrt_lower__view *pair)
 {
@@ -2689,7 +2549,6 @@ static void qnnrt_lower__do_arithmetic(qnnrt_lower__job *job)
     const double alpha = qnnrt_ir_float(node, "alpha", 1);
     const char *type = qnnrt_lower__lookup(table, sizeof(table) / sizeof(table[0]), node->op);
     qnnrt_lower__view pair[2], turn;
-    const qnnrt_ir_attr *mode = qnnrt_ir_attr_find(node, "rounding_mode");
     const int power = strncmp(node->op, "pow", 3) == 0;
     if (dtype == QNNRT_DTYPE_BOOL8)
         type = qnnrt_lower__lookup(bools, sizeof(bools) / sizeof(bools[0]), node->op);
@@ -2716,14 +2575,7 @@ static void qnnrt_lower__do_arithmetic(qnnrt_lower__job *job)
         const int32_t root = job->graph->bodies[pair[1].tensor].root;
         pair[1].tensor = qnnrt_lower__linear_map(job, root, alpha, 0);
     }
-    if (strncmp(node->op, "floor_divide", 12) == 0)
-        qnnrt_lower__divide_whole(job, pair, 1);
-    else if (strncmp(node->op, "remainder", 9) == 0)
-        qnnrt_lower__remainder(job, pair);
-    else if (mode != NULL && mode->kind == QNNRT_IR_TEXT)
-        qnnrt_lower__divide_whole(job, pair, strcmp(mode->text, "floor") == 0);
-    else
-        qnnrt_lower__pair(job, type, pair);
+    qnnrt_lower__pair(job, type, pair);
 }
 
 static void qnnrt_lower__do_power(qnnrt_lower__job *job)
@@ -3158,13 +3010,32 @@ static uint32_t qnnrt_lower__axes(const qnnrt_ir_node *node, uint32_t rank)
     return count == 0 ? (1u << rank) - 1 : bits;
 }
 
-/* Give output 0 what is left after a reduction: axes of size 1 stay or go. */
-static void qnnrt_lower__set_reduced(qnnrt_lower__job *job, qnnrt_lower__view *x, uint32_t axes)
+/* Give an output what is left after a reduction: axes of size 1 stay or go. */
+static void qnnrt_lower__set_reduced(qnnrt_lower__job *job, size_t output, qnnrt_lower__view *x,
+                                     uint32_t axes)
 {
     uint32_t i;
-    if (job->node->outputs[0]->rank != x->rank)
+    if (job->node->outputs[output]->rank != x->rank)
         for (i = x->rank; i-- > 0;) if (axes >> i & 1) qnnrt_lower__drop_axis(job, x, i);
-    qnnrt_lower__set(job, 0, x->tensor, x->order);
+    qnnrt_lower__set(job, output, x->tensor, x->order);
+}
+
+/* The logarithm of a sum of exponentials: beside the largest element, which stays finite. */
+static void qnnrt_lower__do_logsumexp(qnnrt_lower__job *job)
+{
+    const double most = job->lower->compute == QNNRT_DTYPE_F16 ? 65504 : 3.4028234663852886e38;
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0), largest;
+    const uint32_t axes = qnnrt_lower__axes(job->node, x.rank);
+    qnnrt_lower__settle(job, &x);
+    largest = x;
+    qnnrt_lower__reduce(job, "ReduceMax", &largest, axes);
+    largest.tensor = qnnrt_lower__clamp(job, job->graph->bodies[largest.tensor].root, -most, most);
+    x = qnnrt_lower__both(job, "ElementWiseSubtract", &x, &largest, x.dtype);
+    qnnrt_lower__view_unary(job, "ElementWiseExp", &x);
+    qnnrt_lower__reduce(job, "ReduceSum", &x, axes);
+    qnnrt_lower__view_unary(job, "ElementWiseLog", &x);
+    x = qnnrt_lower__both(job, "ElementWiseAdd", &x, &largest, x.dtype);
+    qnnrt_lower__set_reduced(job, 0, &x, axes);
 }
 
 /* Multiply the elements of an axis: halves, until one is left. */
@@ -3210,7 +3081,7 @@ static void qnnrt_lower__do_reduce(qnnrt_lower__job *job)
         qnnrt_lower__reduce(job, type, &x, axes);
     }
     qnnrt_lower__view_cast(job, &x, dtype);
-    qnnrt_lower__set_reduced(job, &x, axes);
+    qnnrt_lower__set_reduced(job, 0, &x, axes);
 }
 
 /* Find the place of the largest or least element of an axis, which becomes 1 long. */
@@ -5002,7 +4873,7 @@ static void qnnrt_lower__do_vector_norm(qnnrt_lower__job *job)
                                         NULL);
         qnnrt_lower__reduce(job, order > 0 ? "ReduceMax" : "ReduceMin", &x, axes);
     }
-    qnnrt_lower__set_reduced(job, &x, axes);
+    qnnrt_lower__set_reduced(job, 0, &x, axes);
 }
 
 /* var, std: of the differences from the mean. */
@@ -5027,12 +4898,13 @@ static void qnnrt_lower__do_var(qnnrt_lower__job *job)
     mean = x;
     qnnrt_lower__reduce(job, "ReduceMean", &mean, axes);
     x = qnnrt_lower__between(job, "ElementWiseSubtract", &x, &mean, x.dtype, x.rank, x.dims);
+    if (node->output_count == 2) qnnrt_lower__set_reduced(job, 1, &mean, axes);
     x = qnnrt_lower__length(job, &x, axes, 2, 1 / (count - correction));
     if (strncmp(node->op, "var", 3) == 0) {
         t = job->graph->bodies[x.tensor].root;
         x.tensor = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, t);
     }
-    qnnrt_lower__set_reduced(job, &x, axes);
+    qnnrt_lower__set_reduced(job, 0, &x, axes);
 }
 
 /* Make the axes that a node normalizes one axis of a view: those of "normalized_shape", or the last
@@ -5430,14 +5302,13 @@ static void qnnrt_lower__do_index(qnnrt_lower__job *job)
     if (t != QNNRT_LOWER__NONE) qnnrt_lower__take_rows(job, &x, axis, t, lists.rank, lists.dims);
 }
 
-/* Let output 0 be a where the condition is true, and b elsewhere. Libraries repeat nothing there;
-   bools are combined. */
-static void qnnrt_lower__choose_by(qnnrt_lower__job *job, qnnrt_lower__view *cond,
-                                   qnnrt_lower__view *a, qnnrt_lower__view *b)
+/* Return a where the condition is true, and b elsewhere. Libraries repeat nothing there; bools are
+   combined. */
+static qnnrt_lower__view qnnrt_lower__choice(qnnrt_lower__job *job, qnnrt_lower__view *cond,
+                                             qnnrt_lower__view *a, qnnrt_lower__view *b,
+                                             qnnrt_dtype dtype, uint32_t rank, const int64_t *dims)
 {
-    const qnnrt_ir_value *out = job->node->outputs[0];
-    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, out->dtype);
-    qnnrt_lower__view views[3];
+    qnnrt_lower__view views[3], out;
     qnnrt_lower__aligned placed;
     int32_t tensors[3];
     size_t i;
@@ -5448,18 +5319,30 @@ static void qnnrt_lower__choose_by(qnnrt_lower__job *job, qnnrt_lower__view *con
         views[0] = qnnrt_lower__both(job, "ElementWiseAnd", cond, a, dtype);
         qnnrt_lower__view_unary(job, "ElementWiseNot", cond);
         views[1] = qnnrt_lower__both(job, "ElementWiseAnd", cond, b, dtype);
-        qnnrt_lower__pair(job, "ElementWiseOr", views);
-        return;
+        return qnnrt_lower__both(job, "ElementWiseOr", &views[0], &views[1], dtype);
     }
     views[0] = *cond;
     views[1] = *a;
     views[2] = *b;
-    qnnrt_lower__align(job, views, 3, out->rank, out->dims, tensors, &placed);
+    qnnrt_lower__align(job, views, 3, rank, dims, tensors, &placed);
     for (i = 0; i < 3; ++i)
         tensors[i] = qnnrt_lower__fill(job, tensors[i], placed.packed_rank, placed.packed);
-    qnnrt_lower__set(job, 0, qnnrt_lower__op(job, "ElementWiseSelect", tensors, 3, dtype,
-                                             placed.packed_rank, placed.packed, NULL),
-                     placed.order);
+    out = qnnrt_lower__view_tensor(job, qnnrt_lower__op(job, "ElementWiseSelect", tensors, 3, dtype,
+                                                        placed.packed_rank, placed.packed, NULL),
+                                   rank, dims);
+    out.dtype = dtype;
+    memcpy(out.order, placed.order, sizeof(out.order));
+    return out;
+}
+
+/* Let output 0 be a where the condition is true, and b elsewhere. */
+static void qnnrt_lower__choose_by(qnnrt_lower__job *job, qnnrt_lower__view *cond,
+                                   qnnrt_lower__view *a, qnnrt_lower__view *b)
+{
+    const qnnrt_ir_value *out = job->node->outputs[0];
+    qnnrt_lower__view chosen = qnnrt_lower__choice(
+        job, cond, a, b, qnnrt_lower__dtype(job, out->dtype), out->rank, out->dims);
+    qnnrt_lower__set_view(job, &chosen);
 }
 
 /* where.*: condition, a, b. masked_fill.*: b, condition, a. Numbers are arguments. */
@@ -5581,6 +5464,250 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
 }
 
 /* =====================================================================================
+   RECIPE                                                                        >>recipe
+   Operators on each element, from the words of qnnrt_ir_recipe().
+   Needs: >>config >>arena >>tensor >>layout >>binary >>select
+   Knows nothing of: single operators of the graph
+   ===================================================================================== */
+
+/* Words: operators of QNN, which begin with a capital, or other words, where x and y are the
+   operands. "": nothing to do; NULL: not lowered. half 1: only on HTP or in float16, 0: elsewhere,
+   2: everywhere. */
+static const struct qnnrt_lower__word {
+    const char *name;
+    int         operands, half;
+    const char *floats, *whole;
+} qnnrt_lower__words[] = {
+    { "+", 2, 2, "ElementWiseAdd", "ElementWiseAdd" },
+    { "-", 2, 2, "ElementWiseSubtract", "ElementWiseSubtract" },
+    { "*", 2, 2, "ElementWiseMultiply", "ElementWiseMultiply" },
+    { "/", 2, 2, "ElementWiseDivide", "ElementWiseDivide" },
+    { "max", 2, 2, "ElementWiseMaximum", "ElementWiseMaximum" },
+    { "min", 2, 2, "ElementWiseMinimum", "ElementWiseMinimum" },
+    { "pow", 2, 2, "ElementWisePower", "ElementWisePower" }, /* of integers: only numbers */
+    { "==", 2, 2, "ElementWiseEqual", "ElementWiseEqual" },
+    { "!=", 2, 2, "ElementWiseNotEqual", "ElementWiseNotEqual" },
+    { "<", 2, 2, "ElementWiseLess", "ElementWiseLess" },
+    { "<=", 2, 2, "ElementWiseLessEqual", "ElementWiseLessEqual" },
+    { ">", 2, 2, "ElementWiseGreater", "ElementWiseGreater" },
+    { ">=", 2, 2, "ElementWiseGreaterEqual", "ElementWiseGreaterEqual" },
+    { "?", 3, 2, "ElementWiseSelect", "ElementWiseSelect" },
+    { "abs", 1, 2, "ElementWiseAbs", "ElementWiseAbs" },
+    { "sigmoid", 1, 2, "Sigmoid", NULL }, { "tanh", 1, 2, "Tanh", NULL },
+    { "exp", 1, 2, "ElementWiseExp", NULL }, { "log", 1, 2, "ElementWiseLog", NULL },
+    { "sqrt", 1, 2, "ElementWiseSquareRoot", NULL }, { "sin", 1, 2, "ElementWiseSin", NULL },
+    { "cos", 1, 2, "ElementWiseCos", NULL },
+    { "atan", 1, 2, "ElementWiseAtan", NULL }, { "Gelu", 1, 2, "Gelu", NULL },
+    { "floor", 1, 2, "ElementWiseFloor", "" }, { "round", 1, 2, "ElementWiseRound", "" },
+    { "sign", 1, 2, "ElementWiseSign", "x -1 max 1 min" },
+    { "trunc", 1, 2, "x sign x abs floor *", "" },
+    { "~", 1, 2, NULL, "x -1 * 1 -" },
+    { "square", 1, 2, "x x *", "x x *" },
+    /* Integers stay exact: without the rest nothing is left over. HTP rounds -1 / 2 down, CPU and
+       Ref towards 0. */
+    { "%", 2, 2, "x x y / floor y * -", "ElementWiseMod" },
+    { "//", 2, 2, "x y / floor", "x x y % - y /" },
+    { "quotient", 2, 2, "x y / trunc", "x abs y abs // x sign y sign * *" },
+    { "fmod", 2, 2, "x x y / trunc y * -", "x x y quotient y * -" },
+    { "<<", 2, 2, NULL, "x 2 y pow *" }, { ">>", 2, 2, NULL, "x 2 y pow //" },
+    /* Near 0 these are as exact as their operand. */
+    { "expm1", 1, 2, "x 0.5 * tanh x exp 1 + *", NULL },
+    { "log1p", 1, 2, "x 1 + log x 9999 min x 9999 min 1 + 1 - - x 9999 min 1 + 1e-30 max / +",
+      NULL },
+    { "exp2", 1, 2, "x 0.6931471805599453 * exp", NULL },
+    { "log2", 1, 2, "x log 1.4426950408889634 *", NULL },
+    { "log10", 1, 2, "x log 0.4342944819032518 *", NULL },
+    { "tan", 1, 2, "x sin x cos /", NULL },
+    { "asin", 1, 2, "x 1 x square - sqrt 1 + / atan 2 *", NULL },
+    { "acos", 1, 2, "1.5707963267948966 x asin -", NULL },
+    { "sinh", 1, 2, "x expm1 x -1 * expm1 - 0.5 *", NULL },
+    { "cosh", 1, 2, "x exp x -1 * exp + 0.5 *", NULL },
+    { "asinh", 1, 2, "x abs x abs x finite x finite 1 hypot 1 + / * + log1p x sign *", NULL },
+    { "finite", 1, 2, "x abs 1e30 min", NULL },
+    { "acosh", 1, 2, "x 1 - x 1 - sqrt x 1 + sqrt * + log1p", NULL },
+    { "atanh", 1, 2, "x log1p x -1 * log1p - 0.5 *", NULL },
+    { "softplus", 1, 2, "x 0 max x abs -1 * exp log1p +", NULL },
+    /* erf(x) is 2 Gelu(a) / a - 1 with a = sqrt(2) x, for positive a. In float16
+       tanh(1.1283792 x + 0.1009114 x^3) is nearer; there the cube stays in float16. */
+    { "erf", 1, 1, "x -4 max 4 min square 0.1009114 * 1.1283792 + x -4 max 4 min * tanh", NULL },
+    { "erf", 1, 0, "x 2gelu Gelu x 2gelu / 2 * 1 - x sign *", NULL },
+    { "2gelu", 1, 2, "x abs 1.4142135623730951 * 1e-30 max 8 min", NULL },
+    { "erfc", 1, 2, "1 x erf -", NULL },
+    /* The larger of two distances, and how much smaller the other one is. */
+    { "far", 2, 2, "x abs y abs max", NULL },
+    { "near", 2, 2, "x abs y abs min x y far 1e-30 max /", NULL },
+    { "hypot", 2, 2, "x y near square 1 + sqrt x y far *", NULL },
+    { "octant", 2, 2, "x abs y abs > 1.5707963267948966 x y near atan - x y near atan ?", NULL },
+    { "halfturn", 2, 2, "y 0 < 3.141592653589793 x y octant - x y octant ?", NULL },
+    { "atan2", 2, 2, "x 0 < x y halfturn -1 * x y halfturn ?", NULL },
+    { "copysign", 2, 2, "y 0 < x abs -1 * x abs ?", NULL },
+};
+
+/* An operand or a result: a view, or a number. */
+typedef struct qnnrt_lower__item {
+    int               number;
+    double            f;
+    qnnrt_lower__view view;
+} qnnrt_lower__item;
+enum { QNNRT_LOWER__DEEP = 8 };
+
+/* Let an item be a tensor of a dtype. What a float type has not is the nearest number it has, which
+   is not 0. */
+static qnnrt_lower__view *qnnrt_lower__item_view(qnnrt_lower__job *job, qnnrt_lower__item *item,
+                                                 qnnrt_dtype dtype)
+{
+    const int half = dtype == QNNRT_DTYPE_F16;
+    const double most = half ? 65504 : 3.4028234663852886e38, least = half ? 6.103515625e-5 : 1e-37;
+    if (item->number) {
+        if (item->f > 0 && item->f < least) item->f = least;
+        if (item->f > most || item->f < -most) item->f = item->f > 0 ? most : -most;
+        item->view = qnnrt_lower__view_number(job, dtype, item->f);
+        item->number = 0;
+    }
+    qnnrt_lower__view_cast(job, &item->view, dtype);
+    return &item->view;
+}
+
+/* Compute an operator of numbers alone: 1 - eps, 2^n, the size or the sign of one. Return 0 for
+   others. */
+static int qnnrt_lower__item_number(const char *name, qnnrt_lower__item *x, int whole)
+{
+    const double y = x[1].f;
+    if (strcmp(name, "-") == 0) x->f -= y;
+    else if (strcmp(name, "*") == 0) x->f *= y;
+    else if (strcmp(name, "<") == 0) x->f = x->f < y;
+    else if (strcmp(name, "abs") == 0) x->f = fabs(x->f);
+    else if (strcmp(name, "max") == 0) x->f = x->f > y ? x->f : y;
+    else if (strcmp(name, "min") == 0) x->f = x->f < y ? x->f : y;
+    else if (strcmp(name, "pow") == 0) x->f = pow(x->f, y);
+    else return 0;
+    return !whole || x->f < 2147483648.0;
+}
+
+/* Compute one operator of QNN. x: its operands; the first one becomes the result. Return 0 if it is
+   not lowered. */
+static int qnnrt_lower__item_op(qnnrt_lower__job *job, const struct qnnrt_lower__word *word,
+                                qnnrt_lower__item *x, qnnrt_dtype dtype)
+{
+    const qnnrt_ir_value *out = job->node->outputs[0];
+    const int floats = qnnrt_lower__is_float(dtype), test = strchr("=!<>", word->name[0]) != NULL;
+    const char *type = floats ? word->floats : word->whole;
+    const qnnrt_lower__item *last = &x[word->operands - 1];
+    qnnrt_lower__view *a, *b;
+    if (x->number && word->operands == 3) {
+        *x = x->f < 0 || x->f > 0 ? x[1] : x[2];
+    } else if (word->operands == 3) {
+        a = qnnrt_lower__item_view(job, &x[1], dtype);
+        b = qnnrt_lower__item_view(job, &x[2], dtype);
+        x->view = qnnrt_lower__choice(job, &x->view, a, b, dtype, out->rank, out->dims);
+    } else if (x->number && last->number) {
+        return qnnrt_lower__item_number(word->name, x, !floats);
+    } else if (!floats && word->name[0] == 'p') {
+        return 0;
+    } else if (word->operands == 1 || (floats && word->name[0] == '*' && last->number &&
+                                       last->f >= -1 && last->f <= -1)) {
+        qnnrt_lower__view_unary(job, word->operands == 1 ? type : "ElementWiseNeg",
+                                qnnrt_lower__item_view(job, x, dtype));
+    } else if (!last->number || (last->f > -HUGE_VAL && last->f < HUGE_VAL)) {
+        a = qnnrt_lower__item_view(job, x, dtype);        /* max and min of infinity do nothing */
+        b = qnnrt_lower__item_view(job, &x[1], dtype);
+        x->view = qnnrt_lower__both(job, type, a, b, test ? QNNRT_DTYPE_BOOL8 : dtype);
+    }
+    return 1;
+}
+
+/* Read an operand of the node, or of a word: x, y or a number. */
+static void qnnrt_lower__item_read(qnnrt_lower__job *job, const char *word,
+                                   const qnnrt_lower__item *given, qnnrt_lower__item *out)
+{
+    const qnnrt_ir_node *node = job->node;
+    int64_t dims[QNNRT_LOWER__RANK] = {0};
+    qnnrt_ir_attr number;
+    uint32_t i;
+    int input;
+    if (given != NULL && (word[0] == 'x' || word[0] == 'y')) {
+        *out = given[word[0] - 'x'];
+        return;
+    }
+    input = qnnrt_ir_recipe_operand(node, word, &number);
+    out->number = input < 0;
+    out->f = number.f;
+    if (input < 0) return;
+    out->view = qnnrt_lower__view_of(job, node->inputs[input], 1);
+    if (input == 0 || node->op[0] != 'p' || node->inputs[0]->rank < 3) return;
+    dims[0] = node->inputs[input]->dims[0];              /* prelu: one for each channel */
+    for (i = 1; i + 1 < node->inputs[0]->rank; ++i) dims[i] = 1;
+    if (out->view.rank == 1) qnnrt_lower__view_dims(job, &out->view, i, dims);
+}
+
+/* Compute words. given: the operands x and y of a word; NULL: the words are of the node. Return 0
+   if a word is not lowered. */
+static int qnnrt_lower__item_words(qnnrt_lower__job *job, const char *words,
+                                   const qnnrt_lower__item *given, qnnrt_dtype dtype,
+                                   qnnrt_lower__item *out)
+{
+    const int half = job->lower->desc.target == QNNRT_LOWER_HTP || dtype == QNNRT_DTYPE_F16;
+    const size_t count = sizeof(qnnrt_lower__words) / sizeof(qnnrt_lower__words[0]);
+    const struct qnnrt_lower__word *word;
+    qnnrt_lower__item stack[QNNRT_LOWER__DEEP];
+    size_t top = 0, bytes, i;
+    for (; *words != '\0'; words += words[bytes] == ' ' ? bytes + 1 : bytes) {
+        const char *to;
+        bytes = strcspn(words, " ");
+        for (i = 0; i < count; ++i)
+            if (strncmp(qnnrt_lower__words[i].name, words, bytes) == 0 &&
+                qnnrt_lower__words[i].name[bytes] == '\0' &&
+                (qnnrt_lower__words[i].half == 2 || qnnrt_lower__words[i].half == half)) break;
+        if (i == count) {
+            if (top == QNNRT_LOWER__DEEP) return 0;
+            qnnrt_lower__item_read(job, words, given, &stack[top++]);
+            continue;
+        }
+        word = &qnnrt_lower__words[i];
+        to = qnnrt_lower__is_float(dtype) ? word->floats : word->whole;
+        if (to == NULL || top < (size_t)word->operands) return 0;
+        top -= (size_t)word->operands;
+        if (to[0] >= 'A' && to[0] <= 'Z' ? !qnnrt_lower__item_op(job, word, &stack[top], dtype)
+            : to[0] != '\0' && !qnnrt_lower__item_words(job, to, &stack[top], dtype, &stack[top]))
+            return 0;
+        ++top;
+    }
+    *out = stack[0];
+    return top == 1;
+}
+
+static void qnnrt_lower__do_recipe(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const qnnrt_dtype made = qnnrt_lower__dtype(job, node->outputs[0]->dtype);
+    qnnrt_dtype dtype = made;
+    qnnrt_lower__item result;
+    const char *words = qnnrt_ir_recipe(node);
+    size_t i;
+    if (made == QNNRT_DTYPE_BOOL8) {
+        dtype = QNNRT_DTYPE_I32;
+        for (i = 0; i < node->input_count; ++i)
+            if (node->inputs[i] != NULL && qnnrt_ir_dtype_kind(node->inputs[i]->dtype) == 2)
+                dtype = job->lower->compute;
+    }
+    if (words[0] == 'a' && strcmp(words, "a ~") == 0 && made == QNNRT_DTYPE_BOOL8) words = "a 0 ==";
+    if (!qnnrt_lower__item_words(job, words, NULL, dtype, &result)) {
+        qnnrt_lower__refuse(job->graph, "Compute it on the host.", "\"%.100s\" is not lowered",
+                            words);
+        return;
+    }
+    qnnrt_lower__set_view(job, qnnrt_lower__item_view(job, &result, made));
+}
+
+/* div: with a rounding mode a recipe. */
+static void qnnrt_lower__do_divide(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_attr *mode = qnnrt_ir_attr_find(job->node, "rounding_mode");
+    if (mode != NULL && mode->kind == QNNRT_IR_TEXT) qnnrt_lower__do_recipe(job);
+    else qnnrt_lower__do_arithmetic(job);
+}
+
+/* =====================================================================================
    SEQUENCE                                                                    >>sequence
    Fourier transforms.
    Needs: >>config >>arena >>tensor >>static >>operator >>layout >>align
@@ -5669,7 +5796,7 @@ static void qnnrt_lower__do_fft(qnnrt_lower__job *job)
     X("relu.default", clamp, "Relu ElementWiseMaximum", "") \
     X("sigmoid.default", unary, "Sigmoid", "") \
     X("tanh.default", unary, "Tanh", "") \
-    X("neg.default", simple, "ElementWiseNeg, or ElementWiseMultiply", "") \
+    X("neg.default", recipe, "ElementWiseNeg, or ElementWiseMultiply", "") \
     X("abs.default", unary, "ElementWiseAbs", "") \
     X("exp.default", unary, "ElementWiseExp", "") \
     X("log.default", unary, "ElementWiseLog", "") \
@@ -5680,40 +5807,92 @@ static void qnnrt_lower__do_fft(qnnrt_lower__job *job)
     X("floor.default", unary, "ElementWiseFloor", "") \
     X("ceil.default", unary, "ElementWiseCeil", "") \
     X("round.default", unary, "ElementWiseRound", "") \
-    X("sign.default", simple, "ElementWiseSign, or ElementWiseMaximum ElementWiseMinimum", "") \
+    X("sign.default", recipe, "ElementWiseSign, or ElementWiseMaximum ElementWiseMinimum", "") \
     X("logical_not.default", unary, "ElementWiseNot", "") \
     X("relu6.default", clamp, "ReluMinMax", "") \
     X("hardtanh.default", clamp, "ReluMinMax", "") \
+    X("clamp.Tensor", recipe, "ElementWiseMaximum ElementWiseMinimum", "") \
+    X("clamp_min.Tensor", recipe, "ElementWiseMaximum", "") \
+    X("clamp_max.Tensor", recipe, "ElementWiseMinimum", "") \
     X("clamp*", clamp, "Relu ReluMinMax ElementWiseMaximum ElementWiseMinimum", "") \
     X("hardsigmoid.default", hard, "ElementWiseNeuron", "") \
     X("hardswish.default", hard, "HardSwish", "") \
-    X("silu.default", silu, "Sigmoid ElementWiseMultiply", "") \
-    X("q.silu", silu, "Sigmoid ElementWiseMultiply", "") \
+    X("silu.default", recipe, "Sigmoid ElementWiseMultiply", "") \
+    X("q.silu", recipe, "Sigmoid ElementWiseMultiply", "") \
     X("gelu.default", gelu, "Gelu ElementWiseNeuron, or Tanh and arithmetic", "") \
     X("q.gelu", gelu, "Gelu ElementWiseNeuron, or Tanh and arithmetic", "") \
     X("leaky_relu.default", leaky_relu, "Prelu", "") \
     X("elu.default", elu, "Elu ElementWiseMultiply Relu ElementWiseAdd", "") \
     X("softplus.default", softplus, "ElementWiseNeuron", "") \
     X("mish.default", softplus, "ElementWiseNeuron Tanh ElementWiseMultiply", "") \
-    X("erf.default", erf, "Gelu, or Tanh, and arithmetic", "") \
-    X("square.default", simple, "ElementWiseMultiply", "") \
-    X("reciprocal.default", simple, "ElementWiseDivide", "") \
-    X("log2.default", simple, "ElementWiseLog ElementWiseMultiply", "") \
-    X("trunc.default", simple, "ElementWiseSign ElementWiseAbs ElementWiseFloor " \
+    X("erf.default", recipe, "Gelu, or Tanh, and arithmetic", "") \
+    X("log1p.default", recipe, "its recipe", "") \
+    X("expm1.default", recipe, "its recipe", "") \
+    X("exp2.default", recipe, "its recipe", "") \
+    X("log10.default", recipe, "its recipe", "") \
+    X("tan.default", recipe, "its recipe", "") \
+    X("sinh.default", recipe, "its recipe", "") \
+    X("cosh.default", recipe, "its recipe", "") \
+    X("asinh.default", recipe, "its recipe", "") \
+    X("acosh.default", recipe, "its recipe", "") \
+    X("atanh.default", recipe, "its recipe", "") \
+    X("asin.default", recipe, "its recipe", "") \
+    X("acos.default", recipe, "its recipe", "") \
+    X("atan.default", recipe, "its recipe", "") \
+    X("erfc.default", recipe, "its recipe", "") \
+    X("sinc.default", recipe, "its recipe", "") \
+    X("deg2rad.default", recipe, "its recipe", "") \
+    X("rad2deg.default", recipe, "its recipe", "") \
+    X("logit.default", recipe, "its recipe", "") \
+    X("log_sigmoid.default", recipe, "its recipe", "") \
+    X("selu.default", recipe, "its recipe", "") \
+    X("celu.default", recipe, "its recipe", "") \
+    X("hardshrink.default", recipe, "its recipe", "") \
+    X("softshrink.default", recipe, "its recipe", "") \
+    X("threshold.default", recipe, "its recipe", "") \
+    X("prelu.default", recipe, "its recipe", "") \
+    X("_prelu_kernel.default", recipe, "its recipe", "") \
+    X("sgn.default", recipe, "its recipe", "") \
+    X("round.decimals", recipe, "its recipe", "") \
+    X("frac.default", recipe, "its recipe", "") \
+    X("isfinite.default", recipe, "its recipe", "") \
+    X("isposinf.default", recipe, "its recipe", "") \
+    X("isneginf.default", recipe, "its recipe", "") \
+    X("nan_to_num.default", recipe, "its recipe", "") \
+    X("fmod.*", recipe, "its recipe", "") \
+    X("fmax.default", recipe, "its recipe", "") \
+    X("fmin.default", recipe, "its recipe", "") \
+    X("atan2.default", recipe, "its recipe", "") \
+    X("hypot.default", recipe, "its recipe", "") \
+    X("copysign.*", recipe, "its recipe", "") \
+    X("xlogy.*", recipe, "its recipe", "") \
+    X("logaddexp.default", recipe, "its recipe", "") \
+    X("heaviside.default", recipe, "its recipe", "") \
+    X("lerp.*", recipe, "its recipe", "") \
+    X("addcmul.default", recipe, "its recipe", "") \
+    X("addcdiv.default", recipe, "its recipe", "") \
+    X("__lshift__*", recipe, "its recipe", "by a tensor") \
+    X("__rshift__*", recipe, "its recipe", "by a tensor") \
+    X("bitwise_left_shift*", recipe, "its recipe", "by a tensor") \
+    X("bitwise_right_shift*", recipe, "its recipe", "by a tensor") \
+    X("square.default", recipe, "ElementWiseMultiply", "") \
+    X("reciprocal.default", recipe, "ElementWiseDivide", "") \
+    X("log2.default", recipe, "ElementWiseLog ElementWiseMultiply", "") \
+    X("trunc.default", recipe, "ElementWiseSign ElementWiseAbs ElementWiseFloor " \
       "ElementWiseMultiply", "") \
-    X("bitwise_not.default", simple, "ElementWiseNot ElementWiseMultiply ElementWiseAdd", "") \
-    X("isnan.default", is, "ElementWiseNotEqual", "") \
-    X("isinf.default", is, "ElementWiseAbs ElementWiseGreater", "") \
+    X("bitwise_not.default", recipe, "ElementWiseNot ElementWiseMultiply ElementWiseAdd", "") \
+    X("isnan.default", recipe, "ElementWiseNotEqual", "") \
+    X("isinf.default", recipe, "ElementWiseAbs ElementWiseGreater", "") \
     X("pow.Tensor_Scalar", power, "ElementWiseMultiply ElementWiseSquareRoot ElementWiseRsqrt " \
       "ElementWiseDivide ElementWisePower", "") \
     X("add.*", arithmetic, "ElementWiseAdd ElementWiseMultiply ElementWiseOr", "") \
     X("sub.*", arithmetic, "ElementWiseSubtract ElementWiseMultiply", "bools") \
     X("rsub.*", arithmetic, "ElementWiseSubtract ElementWiseMultiply", "bools") \
     X("mul.*", arithmetic, "ElementWiseMultiply ElementWiseAnd", "") \
-    X("div.*", arithmetic, "ElementWiseDivide, with rounding_mode more", "") \
-    X("floor_divide.default", arithmetic, "ElementWiseDivide ElementWiseFloor ElementWiseMod " \
+    X("div.*", divide, "ElementWiseDivide, with rounding_mode more", "") \
+    X("floor_divide.*", recipe, "ElementWiseDivide ElementWiseFloor ElementWiseMod " \
       "ElementWiseSubtract", "") \
-    X("remainder.*", arithmetic, "ElementWiseMod, or ElementWiseDivide ElementWiseFloor " \
+    X("remainder.*", recipe, "ElementWiseMod, or ElementWiseDivide ElementWiseFloor " \
       "ElementWiseMultiply ElementWiseSubtract", "") \
     X("pow.Tensor_Tensor", arithmetic, "ElementWisePower ElementWiseRound Cast", "") \
     X("pow.Scalar", arithmetic, "ElementWisePower ElementWiseRound Cast", "") \
@@ -5788,6 +5967,7 @@ static void qnnrt_lower__do_fft(qnnrt_lower__job *job)
     X("argmin.default", argmax, "Argmin", "") \
     X("max.dim", extreme, "ReduceMax Argmax", "") \
     X("min.dim", extreme, "ReduceMin Argmin", "") \
+    X("logsumexp.default", logsumexp, "ReduceMax ElementWiseExp ReduceSum ElementWiseLog", "") \
     X("topk.default", topk, "TopK", "") \
     X("cumsum.default", cumulate, "CumulativeSum, or MatMul", "") \
     X("cumprod.default", cumulate, "ElementWiseMultiply StridedSlice Concat", \
@@ -5840,8 +6020,12 @@ static void qnnrt_lower__do_fft(qnnrt_lower__job *job)
       "ElementWiseSquareRoot ElementWiseAbs ReduceMax ElementWisePower", "order 0") \
     X("var.*", var, "ReduceMean ElementWiseSubtract ElementWiseMultiply ElementWiseSquareRoot", \
       "") \
+    X("var_mean.*", var, "ReduceMean ElementWiseSubtract ElementWiseMultiply " \
+      "ElementWiseSquareRoot", "") \
     X("std.*", var, "ReduceMean ElementWiseSubtract ElementWiseMultiply ElementWiseSquareRoot", \
       "") \
+    X("std_mean.*", var, "ReduceMean ElementWiseSubtract ElementWiseMultiply " \
+      "ElementWiseSquareRoot", "") \
     X("batch_norm.default", batch_norm, "ElementWiseMultiply ElementWiseAdd", "training") \
     /* by index */ \
     X("embedding.default", embedding, "Gather", "") \
@@ -5863,6 +6047,8 @@ static void qnnrt_lower__do_fft(qnnrt_lower__job *job)
     X("ones_like.default", constant, "", "") \
     X("zeros_like.default", constant, "", "") \
     X("new_*", constant, "", "") \
+    X("fill.Tensor", expand, "Tile Cast", "") \
+    X("zero.default", constant, "", "") \
     X("fill.Scalar", constant, "", "") \
     X("scalar_tensor.default", constant, "", "")
 

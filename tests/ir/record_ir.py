@@ -90,6 +90,8 @@ def run(op, *args, **kwargs):
         graph["constants"]["expected/" + out] = {"data": short(x), "dtype": str(x.dtype).replace("torch.", "")}
     graph["graph_outputs"] += outputs
     graph["nodes"].append({"name": name, "op_type": str(op), "inputs": inputs, "outputs": outputs, "attrs": attrs})
+    if op is aten.clamp.Tensor and None in args:    # pytorch-ir does not say which bound is there, qnnrt.export() does
+        graph["nodes"][-1]["inputs_there"] = "".join("-" if a is None else "x" for a in args)
 
 
 def f(*shape, dtype=torch.float32, scale=16):

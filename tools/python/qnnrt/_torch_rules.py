@@ -1,7 +1,6 @@
 """What operators that qnnrt does not know are made of: torch's own rules, and some that torch lacks. It imports torch."""
 from __future__ import annotations
 
-import math
 import re
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
@@ -28,103 +27,7 @@ def _rule(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return keep
 
 
-# ---- elements --------------------------------------------------------------------------------------
-
-
-def _unary(name: str, function: Callable[[Tensor], Tensor]) -> None:
-    def rule(x: Tensor) -> Tensor:
-        return function(x if x.is_floating_point() or x.is_complex() else x.to(torch.get_default_dtype()))
-    _RULES[name + ".default"] = rule
-
-
-for _name, _function in {
-        "log10": lambda x: torch.log(x) * (1 / math.log(10)), "log1p": lambda x: torch.log(x + 1), "expm1": lambda x: torch.exp(x) - 1,
-        "exp2": lambda x: torch.exp(x * math.log(2)), "tan": lambda x: torch.sin(x) / torch.cos(x),
-        "sinh": lambda x: (torch.exp(x) - torch.exp(-x)) * 0.5, "cosh": lambda x: (torch.exp(x) + torch.exp(-x)) * 0.5,
-        "asinh": lambda x: torch.sign(x) * torch.log(torch.abs(x) + torch.sqrt(x * x + 1)),
-        "acosh": lambda x: torch.log(x + torch.sqrt(x * x - 1)), "atanh": lambda x: torch.log((1 + x) / (1 - x)) * 0.5,
-        "erfc": lambda x: 1 - torch.erf(x)}.items():
-    _unary(_name, _function)
-
-
-@_rule("fmod.Scalar", "fmod.Tensor")
-def _fmod(x: Tensor, y: Any) -> Tensor:
-    return x - torch.div(x, y, rounding_mode="trunc") * y
-
-
-@_rule("hypot.default")
-def _hypot(x: Tensor, y: Tensor) -> Tensor:
-    return torch.sqrt(x * x + y * y)
-
-
-@_rule("clamp.Tensor")
-def _clamp(x: Tensor, low: Optional[Tensor] = None, high: Optional[Tensor] = None) -> Tensor:
-    x = x if low is None else torch.maximum(x, low.to(x.dtype))
-    return x if high is None else torch.minimum(x, high.to(x.dtype))
-
-
-@_rule("clamp_min.Tensor")
-def _clamp_min(x: Tensor, low: Tensor) -> Tensor:
-    return torch.maximum(x, low.to(x.dtype))
-
-
-@_rule("clamp_max.Tensor")
-def _clamp_max(x: Tensor, high: Tensor) -> Tensor:
-    return torch.minimum(x, high.to(x.dtype))
-
-
-@_rule("div.Scalar_mode")
-def _div_mode(x: Tensor, y: Any, rounding_mode: Optional[str] = None) -> Tensor:
-    return torch.div(x, torch.full((), y, dtype=x.dtype if isinstance(y, int) or x.is_floating_point() else None), rounding_mode=rounding_mode)
-
-
-@_rule("round.decimals")
-def _round(x: Tensor, decimals: int = 0) -> Tensor:
-    return torch.round(x * 10.0 ** decimals) / 10.0 ** decimals
-
-
-@_rule("__lshift__.Scalar", "bitwise_left_shift.Tensor_Scalar")
-def _left(x: Tensor, n: int) -> Tensor:
-    return x * (1 << n)
-
-
-@_rule("__rshift__.Scalar", "bitwise_right_shift.Tensor_Scalar")
-def _right(x: Tensor, n: int) -> Tensor:
-    return torch.div(x, 1 << n, rounding_mode="floor")
-
-
-@_rule("fill.Tensor")
-def _fill(x: Tensor, value: Tensor) -> Tensor:
-    return value.to(x.dtype).expand(x.shape).clone()
-
-
 # ---- reductions ------------------------------------------------------------------------------------
-
-
-@_rule("var_mean.correction")
-def _var_mean(x: Tensor, dim: Optional[Sequence[int]] = None, *, correction: Any = 1, keepdim: bool = False) -> Tuple[Tensor, Tensor]:
-    axes = list(range(x.ndim)) if dim is None else list(dim)
-    return aten.var.correction(x, axes, correction=correction, keepdim=keepdim), torch.mean(x, axes, keepdim)
-
-
-@_rule("std_mean.correction")
-def _std_mean(x: Tensor, dim: Optional[Sequence[int]] = None, *, correction: Any = 1, keepdim: bool = False) -> Tuple[Tensor, Tensor]:
-    axes = list(range(x.ndim)) if dim is None else list(dim)
-    return aten.std.correction(x, axes, correction=correction, keepdim=keepdim), torch.mean(x, axes, keepdim)
-
-
-@_rule("any.dims", "all.dims")
-def _any_dims(x: Tensor, dim: Optional[Sequence[int]] = None, keepdim: bool = False, every: bool = False) -> Tensor:
-    for axis in sorted((d % max(x.ndim, 1) for d in (range(x.ndim) if dim is None else dim)), reverse=True):
-        x = torch.all(x, axis, keepdim) if every else torch.any(x, axis, keepdim)
-    return x
-
-
-def _all_dims(x: Tensor, dim: Optional[Sequence[int]] = None, keepdim: bool = False) -> Tensor:
-    return _any_dims(x, dim, keepdim, True)
-
-
-_RULES["all.dims"] = _all_dims
 
 
 @_rule("kthvalue.default")
