@@ -1054,10 +1054,12 @@ typedef struct qnnrt_pipeline_desc {
     const qnnrt_buffer_desc *buffers;           /* that qnnrt_prepare() plans, see
                                                    qnnrt_pipeline_info */
     size_t                 buffer_count;
+    const qnnrt_hooks     *hooks;               /* of a pipeline of host steps alone (default
+                                                   NULL: as a backend without hooks) */
 } qnnrt_pipeline_desc;
 
 /* Wire graphs of one or several models, and functions of the caller, by hand: see "Several
-   backends". At least one step is a graph. Given edges are checked like found ones: dims, dtype and
+   backends". Given edges are checked like found ones: dims, dtype and
    encoding must be equal; tools/qnnrt_convert.h has steps that convert. All of desc is copied, but
    `user` of host steps and the data of constants are borrowed until qnnrt_pipeline_destroy().
    Without edges_only, every step after the first needs an edge from the one before it; with
@@ -9215,10 +9217,22 @@ static void qnnrt__pipeline_hold_models(const qnnrt_pipeline *p, int by)
             qnnrt__os_count(&p->steps[step].model->self->users, by);
 }
 
+/* Return a model without contexts, for a pipeline of host steps alone; NULL when out of memory. */
+static const qnnrt *qnnrt__pipeline_alone(qnnrt__arena *arena)
+{
+    qnnrt *model = (qnnrt *)qnnrt__arena_alloc(arena, 1, sizeof(*model));
+    if (model == NULL) return NULL;
+    arena->hooks.lock = arena->hooks.unlock = NULL;     /* host steps take none */
+    model->arena.hooks = arena->hooks;
+    qnnrt__model_limits(&model->limits, &model->limits);
+    return model;
+}
+
 QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnrt_pipeline **out,
                                            qnnrt_error *err)
 {
     const qnnrt_step_desc *first, *end;
+    const qnnrt *model;
     qnnrt_pipeline_desc named;
     qnnrt__arena arena;
     qnnrt_pipeline *p;
@@ -9235,20 +9249,26 @@ QNNRT_API qnnrt_result qnnrt_pipeline_make(const qnnrt_pipeline_desc *desc, qnnr
     first = desc->steps;
     end = first + desc->step_count;
     while (first < end && (first->host != NULL || first->model == NULL)) ++first;
-    if (first == end)
-        return QNNRT__FAIL(err, QNNRT_E_ARG, "a pipeline needs at least one step that is a graph,"
-                           " with its model");
-    if (desc->step_count > first->model->limits.steps)
-        return QNNRT__FAIL(err, QNNRT_E_LIMIT, "a pipeline of %llu steps, more than limits.steps"
-                           " (%u)", (unsigned long long)desc->step_count,
-                           (unsigned)first->model->limits.steps);
     memset(&arena, 0, sizeof(arena));
-    arena.hooks = first->model->arena.hooks;
+    if (first < end) arena.hooks = first->model->arena.hooks;
+    else if (desc->hooks != NULL) arena.hooks = *desc->hooks;
+    if ((arena.hooks.alloc == NULL) != (arena.hooks.free == NULL))
+        return QNNRT__FAIL(err, QNNRT_E_ARG, "qnnrt_pipeline_make: hooks need alloc and free");
     if (desc->step_count < 8) arena.chunk = 1024;      /* a program may have thousands of them */
-    if (named.name == NULL) named.name = first->graph;
+    model = first < end ? first->model : qnnrt__pipeline_alone(&arena);
+    if (model == NULL) return qnnrt__fail_memory(err, "a pipeline");
+    if (desc->step_count > model->limits.steps) {
+        result = QNNRT__FAIL(err, QNNRT_E_LIMIT, "a pipeline of %llu steps, more than limits.steps"
+                             " (%u)", (unsigned long long)desc->step_count,
+                             (unsigned)model->limits.steps);
+        qnnrt_arena_free(&arena);
+        return result;
+    }
+    if (named.name == NULL && first < end) named.name = first->graph;
+    else if (named.name == NULL && first[-1].host != NULL) named.name = first[-1].host->name;
     if (named.name != NULL)
         named.name = qnnrt_arena_text(&arena, named.name, strlen(named.name));
-    result = qnnrt__pipeline_build(&arena, first->model, &named, &p, err);
+    result = qnnrt__pipeline_build(&arena, model, &named, &p, err);
     if (result != QNNRT_OK) {
         qnnrt_arena_free(&arena);
         return result;
@@ -10789,6 +10809,9 @@ static qnnrt_result qnnrt__area_kind(qnnrt_mem *mem, const qnnrt_mem_desc *desc,
     qnnrt_result result;
     if (mem->plan->guard != 0)
         return QNNRT__FAIL(err, QNNRT_E_ARG, "memory with guard pages cannot be shared");
+    if (mem->backend == NULL)
+        return QNNRT__FAIL(err, QNNRT_E_UNSUPPORTED, "no step runs on a backend that could share"
+                           " memory");
     if (desc->data != NULL)
         return QNNRT__FAIL(err, QNNRT_E_ARG, "the caller's block cannot become memory of kind"
                            " \"%.100s\"; leave data NULL",
@@ -10816,7 +10839,8 @@ static qnnrt_result qnnrt__area_shared(qnnrt_mem *mem, const qnnrt_mem_desc *des
     for (from = rpcmem; from != NULL; from = from->next) {
         if (qnnrt__area_kind(mem, desc, from, &why[1]) == QNNRT_OK) return QNNRT_OK;
         qnnrt_error_add(&why[0], "%s%.500s", from != rpcmem ? "; " : "", why[1].text);
-        if (mem->plan->guard != 0 || desc->data != NULL) break;       /* one reason for all */
+        if (mem->plan->guard != 0 || desc->data != NULL || mem->backend == NULL)
+            break;                                                    /* one reason for all */
     }
     mem->info.reason = why[0].text;
     qnnrt__log_error(&mem->arena.hooks, QNNRT_LOG_WARN, "area",
@@ -11239,6 +11263,7 @@ struct qnnrt_run {
     int              careful;           /* exec has more to do than call: binds missing or new,
                                            locks, a busy flag, hooks, dims, contexts that go */
     qnnrt__log_count *log_count;        /* of the first part */
+    qnnrt__log_count no_log;            /* without parts */
     uint32_t         mark;              /* first log line of the exec that is running */
     uint32_t         missing;           /* number of slots that must be bound and are not yet */
     uint32_t         fresh_count;       /* of fresh */
@@ -11247,8 +11272,9 @@ struct qnnrt_run {
     int             *busy;              /* of its group; NULL for the only run of a mem */
     qnnrt__binding  *slots;
     const qnnrt_pipeline *pipeline;
-    qnnrt__run_part *parts;             /* [part_count] at least one */
+    qnnrt__run_part *parts;             /* [part_count] none: all steps are of the host */
     size_t           part_count;
+    const qnnrt_hooks *common;          /* of the first part, or of the pipeline */
     qnnrt__run_part **of;               /* [step] its part; NULL: not a graph */
     int              mixed;             /* steps take turns with locks and log slots: of several
                                            backends, or of a backend with a lock and the host */
@@ -11326,7 +11352,7 @@ static void qnnrt__run_tensor(const qnnrt_tensor_info *from, qnnrt__abi_tensor *
 static void qnnrt__run_settle(qnnrt_run *run)
 {
     run->careful = run->missing > 0 || run->fresh_count > 0 || run->busy != NULL ||
-                   run->parts[0].backend->hooks.lock != NULL || run->mixed ||
+                   run->common->lock != NULL || run->mixed ||
                    run->hooks != NULL || run->moves || run->stale || run->rigid != NULL;
 }
 
@@ -11428,9 +11454,10 @@ static qnnrt_result qnnrt__run_steps(qnnrt_run *run, qnnrt__abi_tensor *tensors,
         for (i = 0; i < graph->output_count; ++i) qnnrt__run_tensor(&graph->outputs[i], tensors++);
     }
     run->steps_end = run->steps + run->pipeline->info.step_count;
-    run->log_count = run->parts[0].log_count;
-    run->mixed = run->part_count > 1 ||
-                 (run->host_error != NULL && run->parts[0].backend->hooks.lock != NULL);
+    run->log_count = run->part_count > 0 ? run->parts[0].log_count : &run->no_log;
+    run->common = run->part_count > 0 ? &run->parts[0].backend->hooks
+                                      : &run->pipeline->model->arena.hooks;
+    run->mixed = run->part_count > 1 || (run->host_error != NULL && run->common->lock != NULL);
     return QNNRT_OK;
 }
 
@@ -12107,7 +12134,7 @@ static qnnrt_result qnnrt__exec_turns(qnnrt_run *run, const qnnrt__step *step,
 static QNNRT__NOT_INLINE qnnrt_result qnnrt__exec_careful(qnnrt_run *run, const qnnrt__step *step,
                                                           const qnnrt__step *end)
 {
-    const qnnrt_hooks *hooks = &run->parts[0].backend->hooks;
+    const qnnrt_hooks *hooks = run->common;
     qnnrt_result result = QNNRT_OK;
     if (run->missing > 0) {
         const qnnrt__binding *slot = run->slots;
@@ -12444,7 +12471,8 @@ static const qnnrt__names_entry *qnnrt__names_get(int which)
            desc.check, desc.context_hooks, QNNRT_CHECK_VERSION(), QNNRT_VERSION_NUMBER, which all
            headers above compare, qnnrt_exec_steps(), qnnrt_pipeline_prepare(), qnnrt_file.name,
            qnnrt_step_info.host, qnnrt_backend_desc.power, qnnrt_mem_provider,
-           qnnrt_host_step.derived, and the calls for code that stands on qnnrt.h, with
+           qnnrt_host_step.derived, pipelines of host steps alone (desc.hooks), and
+           the calls for code that stands on qnnrt.h, with
            qnnrt_values_convert(); qnnrt_dtype_bits().
            Changed: a missing file or folder is QNNRT_E_NOT_FOUND in each call. A host step may
            have no outputs. A plan takes at most limits.places. A newline that an error inserts

@@ -2253,9 +2253,6 @@ static qnnrt_result qnnrt_compile__finish(qnnrt_compile *p, qnnrt_error *err)
     }
     p->info.contexts = p->contexts;
     p->info.context_count = count;
-    if (count == 0)
-        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "no backend but the host can compute any "
-                               "node: a program needs a graph for at least one backend");
     for (graph = p->first; graph != NULL && !p->arena.failed; graph = graph->next)
         qnnrt_compile__wire(p, graph);
     if (!p->arena.failed) return qnnrt_error_clear(err);
@@ -2380,12 +2377,10 @@ static qnnrt_result qnnrt_compile__check_desc(const qnnrt_compile_desc *desc, qn
                 return qnnrt_error_set(err, QNNRT_E_ARG, "two backends have the role \"%.100s\"",
                                        backend->role);
     }
-    if (desc->backends[0].backend == NULL)
-        return qnnrt_error_set(err, QNNRT_E_ARG, "the host alone is no program: name a backend "
-                               "before it");
-    if (desc->whole && (desc->backend_count > 1 || desc->pin_count > 0))
+    if (desc->whole && (desc->backend_count > 1 || desc->pin_count > 0 ||
+                        desc->backends[0].backend == NULL))
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_compile_create: whole is for one backend, "
-                               "without pins");
+                               "without pins, which is not the host");
     if (desc->pin_count > 0 && desc->pins == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_compile_create: pins is NULL");
     for (i = 0; i < desc->pin_count; ++i) {
@@ -2451,7 +2446,9 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_create(const qnnrt_compile_desc *de
     options = p->desc.whole ? qnnrt_compile__options(p, 0) : p->desc.lower;
     if (!p->desc.whole) {            /* what HTP needs fused is lowered in parts elsewhere */
         options.hooks = p->desc.hooks;
-        options.target = htp ? QNNRT_LOWER_HTP : qnnrt_compile__target(p, 0);
+        options.target = htp ? QNNRT_LOWER_HTP
+                         : p->backends[0].backend == NULL ? QNNRT_LOWER_REF
+                                                          : qnnrt_compile__target(p, 0);
         options.contexts = 0;
         qnnrt_compile__in_floats(&options);
     }
@@ -2805,6 +2802,7 @@ QNNRT_COMPILE_API const qnnrt_compile_info *qnnrt_compile_get_info(qnnrt_compile
            Added  QNNRT_COMPILE_PLAN_CHECK. Without it, plans are no longer checked a second time.
            Added  qnnrt_compile_macs().
            Needs QNNRT_IR_PASSES_IMPLEMENTATION.
-           Changed: constants of host steps with more than 256 bytes are in info.constants.
+           Changed: the host may be the only backend, and compute all nodes of a program. Constants
+           with more than 256 bytes are in info.constants.
    0.4.0   First version.
    --------------------------------------------------------------------------------------------- */

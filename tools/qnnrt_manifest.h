@@ -91,7 +91,7 @@
    program     { "version": 1,             required: 2 if a pipeline has states, else 1; another
                                            version is refused
                  "backends": ["npu", ...], required: the roles of backends
-                 "contexts": [...],        required: at least one; steps give their number, from 0
+                 "contexts": [...],        required: steps give their number, from 0
                  "constants": [...],
                  "pipelines": [...] }      without one, names of graphs decide, as without a program
    context     { "file": "a.bin",          required: plain name of a *.bin in the folder; no path,
@@ -106,7 +106,7 @@
                  "dtype": "float32",       required: as qnnrt_dtype_name() has it
                  "dims": [256, 64] }       required; [] is a scalar
    pipeline    { "name": "forward",        required
-                 "steps": [...],           required: graphs and host steps; at least one is a graph
+                 "steps": [...],           required: graphs and host steps, at least one step
                  "edges": [...],
                  "edges_only": true,       as qnnrt_pipeline_desc.edges_only
                  "apart": [[1, "mask"], ...],   inputs of steps, see qnnrt_use_desc.apart
@@ -229,8 +229,8 @@ typedef struct qnnrt_manifest_constant {
 /* What a program consists of. All of it is valid until qnnrt_manifest_close(). */
 typedef struct qnnrt_manifest_info {
     const char                  *folder;         /* "" for model.files */
-    const char                  *system_path;    /* qnnrt_info.system_path of the first model */
-    qnnrt_backend               *backend;        /* of the first model; NULL with model.inspect */
+    const char                  *system_path;    /* qnnrt_info.system_path of models[0], or "" */
+    qnnrt_backend               *backend;        /* of it, NULL with model.inspect, without one */
     int                          program;        /* 0: the folder has none, and is one model */
     size_t                       model_count;
     qnnrt *const                *models;         /* one for each role, in the order of contexts */
@@ -1278,7 +1278,8 @@ static void qnnrt_manifest__constant(qnnrt_manifest__io *x, void *item)
 static void qnnrt_manifest__check_contexts(qnnrt_manifest__io *x, const qnnrt_manifest__program *p)
 {
     size_t i, k;
-    if (p->context_count == 0) qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"contexts\" is empty");
+    if (p->context_count == 0 && p->pipeline_count == 0)
+        qnnrt_manifest__refuse(x, QNNRT_E_FORMAT, "\"contexts\" and \"pipelines\" are empty");
     if (p->context_count > x->limits.files)
         qnnrt_manifest__refuse(x, QNNRT_E_LIMIT, "%lu contexts, more than limits.files (%lu)",
                                (unsigned long)p->context_count, (unsigned long)x->limits.files);
@@ -1343,9 +1344,9 @@ QNNRT_MANIFEST_API qnnrt_result qnnrt_manifest_write(const qnnrt_manifest_desc *
     memset(&program, 0, sizeof program);
     memset(&x, 0, sizeof x);
     qnnrt_error_clear(err);
-    if (desc == NULL || write == NULL || desc->context_count == 0)
-        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_manifest_write: contexts are missing, or"
-                               " desc or write is NULL");
+    if (desc == NULL || write == NULL || desc->context_count + desc->pipeline_count == 0)
+        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_manifest_write: contexts and pipelines are"
+                               " missing, or desc or write is NULL");
     x.err = err;
     x.desc = desc;
     x.json = &json;
@@ -1762,6 +1763,8 @@ static qnnrt_result qnnrt_manifest__check_roles(qnnrt_manifest__work *w)
         else if (qnnrt_manifest__given(w->desc, role) != one) why = "is there twice";
         else if (one->backend != NULL && model->inspect)
             why = "has an open backend, which desc.model.inspect does not use";
+        else if (to->part_count == 0 && to->info.program)
+            why = "is a role that no context has: all steps are of the host";
         else if (to->part_count == 0) why = "is a role, but contexts of this model have no roles";
         else if (at == to->part_count) why = "is a role that no context has; they have";
         else if (at == 0 && model->backend != NULL)
@@ -1974,7 +1977,7 @@ static qnnrt_result qnnrt_manifest__open_roles(qnnrt_manifest__work *w)
             loaded += to->contexts[k].failure == NULL;
         }
     }
-    if (loaded > 0) return qnnrt_error_clear(w->err);
+    if (loaded > 0 || to->part_count == 0) return qnnrt_error_clear(w->err);
     *w->err = *to->contexts[0].failure;
     return w->err->code;
 }
@@ -2438,6 +2441,7 @@ static qnnrt_result qnnrt_manifest__make_one(qnnrt_manifest__work *w, qnnrt_mani
                   "pipeline \"%.200s\" is left out: a file of it did not load", from->desc.name);
         return qnnrt_error_clear(w->err);
     }
+    from->desc.hooks = &to->arena.hooks;
     if (result == QNNRT_OK) result = qnnrt_manifest__keep(w, from, &states);
     if (result == QNNRT_OK)
         result = qnnrt_conversions_create(&from->desc, from->conversions, &to->arena.hooks,
@@ -2531,8 +2535,8 @@ static qnnrt_result qnnrt_manifest__make(qnnrt_manifest__work *w)
     qnnrt_result result = QNNRT_OK;
     size_t i;
     to->info.models = to->models;
-    to->info.system_path = first->system_path;
-    to->info.backend = first->backend;
+    to->info.system_path = first != NULL ? first->system_path : "";
+    to->info.backend = first != NULL ? first->backend : NULL;
     if (w->program.pipelines == NULL && to->part_count == 1) {
         to->info.pipelines = first->pipelines;
         to->info.pipeline_count = first->pipeline_count;

@@ -551,7 +551,7 @@ QNNRT_API qnnrt_result qnnrt_run_profile(qnnrt_run *run, qnnrt_profile_level lev
     size_t i;
     if (run == NULL) return QNNRT_E_ARG;
     p = run->pipeline;
-    hooks = &run->parts[0].backend->hooks;
+    hooks = run->common;
     result = qnnrt__profile_check(level, qnnrt__run_err(run));
     if (result != QNNRT_OK) return result;
     profile = qnnrt__profile_of(run);
@@ -815,6 +815,8 @@ QNNRT_API qnnrt_result qnnrt_run_profile_log(qnnrt_run *run, const char *path)
     result = qnnrt__profile_events(run, &profile);
     if (result != QNNRT_OK) return result;
     b = run->parts[0].backend;                     /* whose tools read the log */
+    if (b == NULL)
+        return QNNRT__FAIL(&run->error, QNNRT_E_UNSUPPORTED, "no step runs on a backend");
     system_path = run->pipeline->model->system_path;
     result = qnnrt__system_open(system_path[0] != '\0' ? system_path : NULL, b->path,
                                 QNNRT__SYSTEM_OWN_NEVER, &b->hooks, &system, &run->error);

@@ -97,7 +97,7 @@ mixed searched 0 'moved     graph "torch_cnn": node "add" (add.Tensor) moves awa
 says searched_host out '  step 1   host   1 nodes, "add" to "add"'
 QNNREF_FAULTS='fail=graphFinalize:0x3ea'
 # shellcheck disable=SC2086
-mixed never 1 'moved     graph "torch_cnn": node ' $cnn --backends npu,host --backend_so "npu=$ref"
+mixed never 0 'moved     graph "torch_cnn": node ' $cnn --backends npu,host --backend_so "npu=$ref"
 unset QNNREF_FAULTS
 
 # ---- caches ----
@@ -291,7 +291,7 @@ mixed role_twice 2 '--backends has the role "npu" twice' $cnn --backends npu,npu
 # shellcheck disable=SC2086
 mixed no_library 2 'the role "cpu", which has no library' $cnn --backends npu,cpu --backend_so "npu=$ref"
 # shellcheck disable=SC2086
-mixed host_alone 2 '--backends cannot be the host alone' $cnn --backends host
+mixed host_alone 2 '--backend_so names a library, and --backends the host alone' $cnn --backends host --backend_so "$ref"
 # shellcheck disable=SC2086
 mixed host_first 2 '--backends has a role after host' $cnn --backends npu,host,cpu --backend_so "npu=$ref" --backend_so "cpu=$ref"
 # shellcheck disable=SC2086

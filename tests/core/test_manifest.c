@@ -857,10 +857,39 @@ TEST(an_edge_converts_only_if_it_says_so)
     folder = mixed_files();
     put(folder, "qnnrt.json", WHOLE("", "{\"name\": \"p\", \"steps\": [{\"context\": 0, \"graph\": \"first\"}, {\"context\": 0, \"graph\": \"half\"}], \"edges\": [{\"from\": [0, \"y\"], \"to\": [1, \"h\"]}]}"));
     FAILS(folder, &desc, QNNRT_E_MISMATCH, "pipeline \"p\": edge 0", "\"y\"", "\"h\"", "convert");
-    put(folder, "qnnrt.json", WHOLE("", "{\"name\": \"p\", \"steps\": [" HOST "]}"));
-    FAILS(folder, &desc, QNNRT_E_FORMAT, "pipeline \"p\"", "graph");
     put(folder, "qnnrt.json", WHOLE("", "{\"name\": \"p\", \"steps\": [{\"host\": \"add\", \"inputs\": [], \"outputs\": []}, {\"context\": 0, \"graph\": \"half\"}]}"));
     FAILS(folder, &desc, QNNRT_E_FORMAT, "pipeline \"p\": step 0", "no tensors");
+}
+
+/* No context, no role: nothing is opened but the function, and memory is that of the hooks. */
+TEST(a_program_of_host_steps_alone_runs)
+{
+    qnnrt_host_step function;
+    int calls;
+    qnnrt_manifest_open_desc desc = mixed_desc(&function, &calls);
+    const qnnrt_manifest_info *info;
+    qnnrt_manifest *model;
+    qnnrt_run *run;
+    float x[8] = { 0 };
+    fake_begin("");
+    folder = mixed_files();
+    put(folder, "qnnrt.json", "{\"program\": {\"version\": 1, \"backends\": [], \"contexts\": []" TABLE("") ", \"pipelines\":"
+        " [{\"name\": \"p\", \"steps\": [" HOST "], \"edges_only\": true, \"constants\": [{\"step\": 0, \"input\": \"t\", \"constant\": \"table\"}]}]}}");
+    OPENS(folder, &desc, &model);
+    info = qnnrt_manifest_get_info(model);
+    CHECK(info->program == 1 && info->context_count == 0 && info->model_count == 0 && info->pipeline_count == 1);
+    CHECK(info->backend == NULL && info->system_path[0] == '\0');
+    CHECK_EQ(qnnrt_manifest_prepare(model, NULL, NULL, &run, &error), QNNRT_OK);
+    CHECK_EQ(qnnrt_bind(run, "v", x, sizeof(x)), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    CHECK_EQ(calls, 1);
+    CHECK(((const float *)qnnrt_data(run, "w", NULL))[7] == 8);
+    CHECK_EQ(qnnrt_manifest_close(model), QNNRT_E_BUSY);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_manifest_recover(model, NULL, &error), QNNRT_E_ARG);
+    CLOSE(model);
+    desc.host_function_count = 0;
+    FAILS(folder, &desc, QNNRT_E_NOT_FOUND, "\"add\"", "nothing");
 }
 
 /* The example in the manual at the top of qnnrt_manifest.h, with a model that it fits. */
@@ -946,7 +975,7 @@ static const struct { const char *text; qnnrt_result code; const char *needle, *
     { "{\"program\": {\"version\": 1, \"backends\": [], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\"}]}}", QNNRT_E_FORMAT, "context 0", "\"npu\"" },
     { "{\"program\": {\"version\": 1, \"backends\": [\"npu\", \"npu\"], \"contexts\": []}}", QNNRT_E_FORMAT, "backend \"npu\" occurs twice", NULL },
     { "{\"program\": {\"version\": 1, \"backends\": [7], \"contexts\": []}}", QNNRT_E_FORMAT, "backend 0: ", "a number" },
-    { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": []}}", QNNRT_E_FORMAT, "\"contexts\" is empty", NULL },
+    { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": []}}", QNNRT_E_FORMAT, "\"contexts\" and \"pipelines\" are empty", NULL },
     { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\"}, {\"file\": \"a.bin\", \"backend\": \"npu\"}]}}", QNNRT_E_FORMAT, "context \"a.bin\" occurs twice", NULL },
     { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\"}]}}", QNNRT_E_FORMAT, "context 0: \"backend\" is missing", NULL },
     { "{\"program\": {\"version\": 1, \"backends\": [\"npu\"], \"contexts\": [{\"file\": \"a.bin\", \"backend\": \"npu\", \"fingerprint\": \"123\"}]}}", QNNRT_E_FORMAT, "context 0: \"fingerprint\" is \"123\"", "16" },
@@ -1515,7 +1544,7 @@ TEST(what_a_manifest_cannot_have_is_not_written)
     int i;
     memset(&text, 0, sizeof(text));
     for (i = 0; i < 8; ++i) {
-        static const char *const needles[] = { "a/b.bin", "backend", "context", "encoding", "constant", "name", "contexts", "write" };
+        static const char *const needles[] = { "a/b.bin", "backend", "context", "encoding", "constant", "name", "context", "write" };
         qnnrt_result expected = i == 3 ? QNNRT_E_UNSUPPORTED : i == 7 ? QNNRT_E_IO : QNNRT_E_ARG;
         memset(&r, 0, sizeof(r));
         memset(&context, 0, sizeof(context));
@@ -1641,6 +1670,7 @@ TEST_MAIN("manifest")
     RUN(constants_follow_links_and_have_limits);
     RUN(many_host_functions_are_listed);
     RUN(an_edge_converts_only_if_it_says_so);
+    RUN(a_program_of_host_steps_alone_runs);
     RUN(the_example_of_the_manual_opens);
     RUN(files_are_plain_names_that_the_folder_has);
     RUN(bad_texts_are_named);

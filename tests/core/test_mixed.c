@@ -445,8 +445,8 @@ TEST(a_wrong_host_step_is_refused)
             "have the same name");
     REFUSED(p.out.dtype = QNNRT_DTYPE_F16, QNNRT_E_MISMATCH, "\"z\"");
     REFUSED(p.edges[0].from = "nothing", QNNRT_E_NOT_FOUND, "\"nothing\"");
-    REFUSED(p.desc.step_count = 1; p.steps[0] = p.steps[1]; p.desc.edge_count = 0, QNNRT_E_ARG,
-            "at least one step that is a graph");
+    REFUSED(p.desc.step_count = 1; p.steps[0] = p.steps[1]; p.steps[0].host = NULL;
+            p.desc.edge_count = 0, QNNRT_E_ARG, "step 0");
     REFUSED(p.steps[0].model = NULL, QNNRT_E_ARG, "step 0");
     REFUSED(p.edges[1].from_step = 2; p.edges[1].to_step = 1, QNNRT_E_ARG, "edge 1");
     close_both();
@@ -831,6 +831,83 @@ TEST(steps_of_all_kinds_are_profiled)
     close_both();
 }
 
+static int64_t allocations_left = -1;      /* -1: no limit */
+static void *scarce_alloc(void *user, size_t bytes)
+{
+    (void)user;
+    if (allocations_left == 0) return NULL;
+    if (allocations_left > 0) --allocations_left;
+    return life_alloc(NULL, bytes);
+}
+
+/* Each allocation fails, until all succeed: a pipeline of two host steps, with no model and no backend. */
+TEST(host_steps_alone_are_a_pipeline)
+{
+    static const float value[COUNT] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+    const qnnrt_profile_event *events;
+    qnnrt_hooks hooks;
+    qnnrt_prepare_desc shared;
+    qnnrt_result result = QNNRT_E_MEMORY;
+    int64_t n;
+    size_t count;
+    life_begin("");
+    memset(&hooks, 0, sizeof(hooks));
+    memset(&shared, 0, sizeof(shared));
+    shared.mem.kind = QNNRT_MEM_SHARED;
+    hooks.alloc = scarce_alloc;
+    hooks.free = life_free;
+    hooks.lock = life_lock;
+    hooks.unlock = life_unlock;
+    for (n = 0; result != QNNRT_OK && n < 1000; ++n) {
+        program p;
+        program_begin(&p);
+        host_step(&p);
+        host_step(&p);
+        edge(&p, 0, "z", 1, "y");
+        p.desc.name = NULL;
+        p.desc.edges_only = 1;
+        p.desc.hooks = &hooks;
+        allocations_left = n;
+        result = qnnrt_pipeline_make(&p.desc, &p.pipeline, &err);
+        if (result == QNNRT_OK) {
+            CHECK_STR(qnnrt_pipeline_get_info(p.pipeline)->name, "plus_one");
+            result = qnnrt_pipeline_prepare(p.pipeline, &shared, &p.run, &err);
+        }
+        if (result == QNNRT_OK) result = qnnrt_write_f32(p.run, qnnrt_run_slot(p.run, "0/y"), 0, value, COUNT);
+        if (result == QNNRT_OK) result = qnnrt_exec(p.run);
+        if (result == QNNRT_OK) {
+            const float *z = (const float *)qnnrt_data(p.run, "1/z", NULL);
+            CHECK(z != NULL && z[0] == 3 && z[7] == 10);
+            CHECK_EQ(qnnrt_pipeline_destroy(p.pipeline), QNNRT_E_BUSY);
+            result = qnnrt_run_profile(p.run, QNNRT_PROFILE_BASIC);
+        }
+        if (result == QNNRT_OK) result = qnnrt_exec(p.run);
+        if (result == QNNRT_OK) result = qnnrt_run_events(p.run, &events, &count);
+        if (result == QNNRT_OK) {
+            CHECK(count == 2);
+            CHECK_EQ(qnnrt_run_profile_log(p.run, "log"), QNNRT_E_UNSUPPORTED);
+            CHECK_EQ(qnnrt_exec_steps(p.run, 0, 1), QNNRT_OK);
+        }
+        allocations_left = -1;
+        if (result != QNNRT_OK) CHECK_EQ(result, QNNRT_E_MEMORY);
+        qnnrt_run_destroy(p.run);
+        CHECK_EQ(qnnrt_pipeline_destroy(p.pipeline), QNNRT_OK);
+        CHECK_EQ(life_watch.blocks, 0);
+    }
+    CHECK_EQ(result, QNNRT_OK);
+    CHECK(n > 10);
+    CHECK(!life_watch.locked && !life_watch.lock_misused);
+    hooks.free = NULL;
+    {
+        program p;
+        program_begin(&p);
+        host_step(&p);
+        p.desc.hooks = &hooks;
+        CHECK_EQ(qnnrt_pipeline_make(&p.desc, &p.pipeline, &err), QNNRT_E_ARG);
+        SAYS("alloc and free");
+    }
+}
+
 /* Two backends take turns, and one backend alone: the same run executes its steps in two parts, is left
    after the first part, and then gives the same values. */
 TEST(steps_execute_in_parts_and_can_end_after_one)
@@ -1037,15 +1114,6 @@ TEST(a_mixed_pipeline_can_be_looked_at_without_backends)
     CHECK_EQ(qnnrt_close(opened[0]), QNNRT_OK);
 }
 
-static int64_t allocations_left = -1;      /* -1: no limit */
-static void *scarce_alloc(void *user, size_t bytes)
-{
-    (void)user;
-    if (allocations_left == 0) return NULL;
-    if (allocations_left > 0) --allocations_left;
-    return life_alloc(NULL, bytes);
-}
-
 TEST(every_allocation_of_a_mixed_pipeline_may_fail)
 {
     static const float value[COUNT] = { 1, 2, 3, 4, 5, 6, 7, 8 };
@@ -1200,6 +1268,7 @@ TEST_MAIN("mixed")
     RUN(backends_of_one_pipeline_have_one_allocator_and_all_locks_or_none);
     RUN(each_step_takes_the_lock_of_its_backend);
     RUN(steps_of_all_kinds_are_profiled);
+    RUN(host_steps_alone_are_a_pipeline);
     RUN(steps_execute_in_parts_and_can_end_after_one);
     RUN(a_failing_step_names_its_backend_and_shows_its_log);
     RUN(shared_memory_is_registered_for_the_steps_of_its_backend);

@@ -194,7 +194,8 @@ char *cli_leave_role(const qnnrt_error *err, cli_role *roles, size_t *count,
                      const char *backend, size_t *at)
 {
     char *note = NULL;
-    for (*at = 0; *count > (backend == NULL) && *at < *count; ++*at) {
+    const int none = strstr(err->text, "all steps are of the host") != NULL;
+    for (*at = 0; (none || *count > (backend == NULL)) && *at < *count; ++*at) {
         OWNED char *text = cli_text("\"%s\" is a role that no context has", roles[*at].role);
         if (strstr(err->text, text) != NULL)
             note = cli_text("--backend_so %s=%s is not used: the model has no such role",

@@ -59,8 +59,9 @@ static int target_roles(aten *a)
         m->backends[m->backend_count++].role = word;
         word = comma;
     }
-    if (strcmp(m->backends[0].role, "host") == 0)
-        return cli_usage("Name npu or cpu before it.", "--backends cannot be the host alone");
+    if (strcmp(m->backends[0].role, "host") == 0 && set->backend != NULL)
+        return cli_usage("Leave it out.", "--backend_so names a library, and --backends the host"
+                         " alone");
     for (size_t i = 0; i < set->role_count; ++i)
         if (target_of(m, set->roles[i].role) == m->backend_count)
             return cli_usage("Add it to --backends.", "--backend_so names a library for \"%s\","
