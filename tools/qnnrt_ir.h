@@ -82,9 +82,10 @@
 
    ROOMS (search for the tag)
        >>config >>symbol >>dtype >>attr                                     the floor
-       >>shape >>shape_math >>shape_view >>shape_net >>shape_seq >>shape_make >>ops operators
+       >>shape >>shape_math >>shape_strided >>shape_view >>shape_net >>shape_index          shapes
+       >>shape_seq >>shape_make >>ops >>infer                                       operators
        >>graph >>find >>check >>number >>text >>parse >>document >>resolve          graphs
-       >>wide >>eval_math >>elements >>eval_move >>gemm >>eval_net >>fourier        values
+       >>wide >>eval_math >>elements >>eval_move >>eval_index >>gemm >>eval_net >>fourier values
        >>eval >>fold >>public                                                       a node
        >>inplace >>run >>extract >>write                                a run, parts and files
 */
@@ -1051,6 +1052,7 @@ typedef struct qnnrt_ir__shape {
     qnnrt_dtype          dtype;              /* UNDEFINED: not known */
     uint32_t             rank;
     int64_t              dims[QNNRT_IR_RANK];
+    int64_t              begin, stride[QNNRT_IR_RANK];   /* of a view: where input 0 has them */
     qnnrt_result         code;               /* of a failure */
     char                 why[256];
     char                 said[2][100];
@@ -1438,42 +1440,6 @@ static int qnnrt_ir__shape_extreme(qnnrt_ir__shape *s)
     return 1;
 }
 
-static int qnnrt_ir__shape_topk(qnnrt_ir__shape *s)
-{
-    const int64_t k = qnnrt_ir_int(s->node, "k", 0);
-    uint32_t axis;
-    if (!qnnrt_ir__shape_same(s) || !qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
-    if (k < 0 || k > (s->rank == 0 ? 1 : s->dims[axis]))
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "k is %lld", (long long)k);
-    if (s->rank > 0) s->dims[axis] = k;
-    s->outputs = 2;
-    if (s->index == 1) s->dtype = QNNRT_DTYPE_I64;
-    return 1;
-}
-
-/* sort has values and indices, argsort has indices. */
-static int qnnrt_ir__shape_sort(qnnrt_ir__shape *s)
-{
-    uint32_t axis;
-    if (!qnnrt_ir__shape_same(s) || !qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
-    if (strncmp(s->node->op, "sort", 4) == 0) s->outputs = 2;
-    if (s->outputs == 1 || s->index == 1) s->dtype = QNNRT_DTYPE_I64;
-    return 1;
-}
-
-/* self, mask, source */
-static int qnnrt_ir__shape_masked_scatter(qnnrt_ir__shape *s)
-{
-    const qnnrt_ir_value *x = s->node->inputs[0], *mask = s->node->inputs[1];
-    const qnnrt_ir_value *source = s->node->inputs[2];
-    if (mask->dtype != QNNRT_DTYPE_BOOL8 || source->dtype != x->dtype)
-        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "mask and source are %s and %s, expected "
-                                    "bool and %s", qnnrt_dtype_name(mask->dtype),
-                                    qnnrt_dtype_name(source->dtype), qnnrt_dtype_name(x->dtype));
-    qnnrt_ir__shape_same(s);
-    return qnnrt_ir__shape_broadcast(s, mask->rank, mask->dims);
-}
-
 static int qnnrt_ir__shape_cumulate(qnnrt_ir__shape *s)
 {
     uint32_t axis;
@@ -1521,9 +1487,280 @@ static int qnnrt_ir__shape_type_as(qnnrt_ir__shape *s)
 }
 
 /* =====================================================================================
+   SHAPE OF STRIDES                                                       >>shape_strided
+   Views whose elements lie at even distances in their input, and where they are.
+   Needs: >>config >>attr >>shape >>shape_math     Knows nothing of: arithmetic
+   ===================================================================================== */
+
+/* Begin a view of input 0 with its shape and the distances of its neighbours. */
+static void qnnrt_ir__shape_whole(qnnrt_ir__shape *s)
+{
+    int64_t step = 1;
+    uint32_t d;
+    qnnrt_ir__shape_same(s);
+    for (d = s->rank; d-- > 0; step = qnnrt_ir__times(step, s->dims[d])) s->stride[d] = step;
+}
+
+/* Put dimension order[i] at place i. */
+static void qnnrt_ir__shape_order(qnnrt_ir__shape *s, const uint32_t *order)
+{
+    const qnnrt_ir__shape was = *s;
+    uint32_t i;
+    for (i = 0; i < s->rank; ++i) {
+        s->dims[i] = was.dims[order[i]];
+        s->stride[i] = was.stride[order[i]];
+    }
+}
+
+static void qnnrt_ir__shape_swap(qnnrt_ir__shape *s, uint32_t a, uint32_t b)
+{
+    uint32_t order[QNNRT_IR_RANK], i;
+    for (i = 0; i < s->rank; ++i) order[i] = i == a ? b : i == b ? a : i;
+    qnnrt_ir__shape_order(s, order);
+}
+
+/* Remove a dimension of a view. */
+static void qnnrt_ir__shape_remove(qnnrt_ir__shape *s, uint32_t axis)
+{
+    const size_t after = s->rank - axis - 1;
+    memmove(s->dims + axis, s->dims + axis + 1, after * sizeof(*s->dims));
+    memmove(s->stride + axis, s->stride + axis + 1, after * sizeof(*s->stride));
+    --s->rank;
+}
+
+static int qnnrt_ir__shape_permute(qnnrt_ir__shape *s)
+{
+    int64_t list[QNNRT_IR_RANK];
+    const size_t count = qnnrt_ir_ints(s->node, "dims", list);
+    uint32_t order[QNNRT_IR_RANK], i, bits;
+    qnnrt_ir__shape_whole(s);
+    if (count != s->rank)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "dims has %u numbers, expected %u",
+                                    (unsigned)count, (unsigned)s->rank);
+    if (!qnnrt_ir__shape_axes(s, "dims", s->rank, &bits)) return 0;
+    for (i = 0; i < s->rank; ++i)
+        if (!qnnrt_ir__shape_wrap(s, "dims", list[i], s->rank, &order[i])) return 0;
+    qnnrt_ir__shape_order(s, order);
+    return 1;
+}
+
+/* transpose, swapaxes */
+static int qnnrt_ir__shape_transpose(qnnrt_ir__shape *s)
+{
+    const int axes = qnnrt_ir__attr_has(s->node, "axis0");
+    uint32_t a, b;
+    qnnrt_ir__shape_whole(s);
+    if (!qnnrt_ir__shape_axis(s, axes ? "axis0" : "dim0", s->rank, &a) ||
+        !qnnrt_ir__shape_axis(s, axes ? "axis1" : "dim1", s->rank, &b)) return 0;
+    qnnrt_ir__shape_swap(s, a, b);
+    return 1;
+}
+
+/* t, mT, numpy_T of at most two dimensions */
+static int qnnrt_ir__shape_t(qnnrt_ir__shape *s)
+{
+    const uint32_t most = s->node->op[0] == 'm' ? QNNRT_IR_RANK : 2;
+    qnnrt_ir__shape_whole(s);
+    if (!qnnrt_ir__shape_rank(s, 0, most > 2 ? 2 : 0, most)) return 0;
+    if (s->rank > 1) qnnrt_ir__shape_swap(s, s->rank - 2, s->rank - 1);
+    return 1;
+}
+
+static int qnnrt_ir__shape_movedim(qnnrt_ir__shape *s)
+{
+    int64_t from[QNNRT_IR_RANK], to[QNNRT_IR_RANK];
+    const size_t count = qnnrt_ir_ints(s->node, "source", from);
+    uint32_t order[QNNRT_IR_RANK], used = 0, placed = 0, a, b, k = 0, i;
+    qnnrt_ir__shape_whole(s);
+    if (count != qnnrt_ir_ints(s->node, "destination", to) || count > QNNRT_IR_RANK)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "source and destination differ in length");
+    for (i = 0; i < count; ++i) {
+        if (!qnnrt_ir__shape_wrap(s, "source", from[i], s->rank, &a) ||
+            !qnnrt_ir__shape_wrap(s, "destination", to[i], s->rank, &b)) return 0;
+        if ((used >> a | placed >> b) & 1)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "a dimension is named twice");
+        used |= (uint32_t)1 << a;
+        placed |= (uint32_t)1 << b;
+        order[b] = a;
+    }
+    for (i = 0; i < s->rank; ++i) {
+        if (placed >> i & 1) continue;
+        while (used >> k & 1) ++k;
+        order[i] = k++;
+    }
+    qnnrt_ir__shape_order(s, order);
+    return 1;
+}
+
+static int qnnrt_ir__shape_slice(qnnrt_ir__shape *s)
+{
+    int64_t size, begin, end, step;
+    uint32_t axis;
+    if (!qnnrt_ir__shape_dim(s, &axis)) return 0;
+    qnnrt_ir__shape_whole(s);
+    size = s->dims[axis];
+    begin = qnnrt_ir__near(qnnrt_ir_int(s->node, "start", 0));
+    end = qnnrt_ir__near(qnnrt_ir_int(s->node, "end", INT64_MAX));
+    step = qnnrt_ir_int(s->node, "step", 1);
+    if (step < 1) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "step is %lld", (long long)step);
+    if (begin < 0) begin += size;
+    if (end < 0) end += size;
+    begin = begin < 0 ? 0 : begin > size ? size : begin;
+    end = end < begin ? begin : end > size ? size : end;
+    s->dims[axis] = end == begin ? 0 : (end - begin - 1) / step + 1;
+    s->begin = qnnrt_ir__times(begin, s->stride[axis]);
+    if (s->dims[axis] > 1) s->stride[axis] = qnnrt_ir__times(step, s->stride[axis]);
+    return 1;
+}
+
+static int qnnrt_ir__shape_narrow(qnnrt_ir__shape *s)
+{
+    int64_t begin, length;
+    uint32_t axis;
+    if (!qnnrt_ir__shape_dim(s, &axis)) return 0;
+    qnnrt_ir__shape_whole(s);
+    begin = qnnrt_ir__near(qnnrt_ir_int(s->node, "start", 0));
+    length = qnnrt_ir__near(qnnrt_ir_int(s->node, "length", 0));
+    if (begin < 0) begin += s->dims[axis];
+    if (begin < 0 || length < 0 || begin + length > s->dims[axis])
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG,
+                                    "start %lld and length %lld are not within %lld",
+                                    (long long)begin, (long long)length, (long long)s->dims[axis]);
+    s->dims[axis] = length;
+    s->begin = qnnrt_ir__times(begin, s->stride[axis]);
+    return 1;
+}
+
+static int qnnrt_ir__shape_select(qnnrt_ir__shape *s)
+{
+    int64_t index = qnnrt_ir_int(s->node, "index", 0);
+    uint32_t axis;
+    if (!qnnrt_ir__shape_dim(s, &axis)) return 0;
+    qnnrt_ir__shape_whole(s);
+    if (index < -s->dims[axis] || index >= s->dims[axis])
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "index is %lld, the dimension has %lld",
+                                    (long long)index, (long long)s->dims[axis]);
+    if (index < 0) index += s->dims[axis];
+    s->begin = qnnrt_ir__times(index, s->stride[axis]);
+    qnnrt_ir__shape_remove(s, axis);
+    return 1;
+}
+
+/* Let the last dimension be a diagonal of two others. */
+static int qnnrt_ir__shape_diagonal(qnnrt_ir__shape *s)
+{
+    const int64_t offset = qnnrt_ir__near(qnnrt_ir_int(s->node, "offset", 0));
+    int64_t count, step, other;
+    uint32_t a, b;
+    qnnrt_ir__shape_whole(s);
+    if (!qnnrt_ir__shape_rank(s, 0, 2, QNNRT_IR_RANK) ||
+        !qnnrt_ir__shape_axis(s, "dim1", s->rank, &a) ||
+        !qnnrt_ir__shape_wrap(s, "dim2", qnnrt_ir_int(s->node, "dim2", 1), s->rank, &b)) return 0;
+    if (a == b) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "dim1 and dim2 are the same");
+    count = s->dims[a] + (offset < 0 ? offset : 0);
+    other = s->dims[b] - (offset > 0 ? offset : 0);
+    if (other < count) count = other;
+    if (count > 0)
+        s->begin = qnnrt_ir__times(offset < 0 ? -offset : offset, s->stride[offset < 0 ? a : b]);
+    step = s->stride[a] + s->stride[b];
+    qnnrt_ir__shape_remove(s, a > b ? a : b);
+    qnnrt_ir__shape_remove(s, a > b ? b : a);
+    s->stride[s->rank] = step;
+    s->dims[s->rank++] = count > 0 ? count : 0;
+    return 1;
+}
+
+/* unfold: windows of a dimension, whose elements come last */
+static int qnnrt_ir__shape_unfold(qnnrt_ir__shape *s)
+{
+    const int64_t size = qnnrt_ir_int(s->node, "size", 0), step = qnnrt_ir_int(s->node, "step", 0);
+    int64_t apart;
+    uint32_t axis;
+    qnnrt_ir__shape_whole(s);
+    if (!qnnrt_ir__shape_axis(s, "dimension", s->rank, &axis)) return 0;
+    if (s->rank == 0) { s->dims[0] = s->stride[0] = 1; s->rank = 1; }
+    if (size < 0 || size > s->dims[axis] || step < 1 || s->rank == QNNRT_IR_RANK)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "size %lld and step %lld do not fit %lld",
+                                    (long long)size, (long long)step, (long long)s->dims[axis]);
+    apart = s->stride[axis];
+    s->dims[axis] = (s->dims[axis] - size) / step + 1;
+    if (s->dims[axis] > 1) s->stride[axis] = qnnrt_ir__times(step, s->stride[axis]);
+    s->stride[s->rank] = apart;
+    s->dims[s->rank++] = size;
+    if (s->node->inputs[0]->rank == 0) qnnrt_ir__shape_remove(s, 0);
+    return 1;
+}
+
+static int qnnrt_ir__shape_strided(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0];
+    const size_t rank = qnnrt_ir_ints(s->node, "size", s->dims);
+    int64_t last = qnnrt_ir__near(qnnrt_ir_int(s->node, "storage_offset", 0));
+    uint64_t count;
+    size_t i;
+    s->rank = (uint32_t)rank;
+    s->dtype = x->dtype;
+    s->begin = last;
+    if (rank > QNNRT_IR_RANK || qnnrt_ir_ints(s->node, "stride", s->stride) != rank ||
+        !qnnrt_ir__count(s->rank, s->dims, &count))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "size and stride do not fit");
+    for (i = 0; i < rank; ++i) {
+        if (s->stride[i] < 0) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "a stride is negative");
+        if (s->dims[i] > 0)
+            last = qnnrt_ir__near(last + qnnrt_ir__times(s->dims[i] - 1, s->stride[i]));
+    }
+    if (count > 0 && (s->begin < 0 || last >= (int64_t)x->count))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the last element is %lld of %lld",
+                                    (long long)last + 1, (long long)x->count);
+    return 1;
+}
+
+/* flip and rot90; k turns from the first to the second dimension */
+static int qnnrt_ir__shape_flip(qnnrt_ir__shape *s)
+{
+    const int turns = qnnrt_ir__attr_has(s->node, "k");
+    const int64_t k = turns ? (qnnrt_ir_int(s->node, "k", 1) % 4 + 4) % 4 : 0;
+    int64_t list[QNNRT_IR_RANK];
+    const size_t count = qnnrt_ir_ints(s->node, "dims", list);
+    uint32_t axis[2] = { 0, 1 };
+    size_t i;
+    qnnrt_ir__shape_whole(s);
+    if (count > QNNRT_IR_RANK || (turns && (count != 2 || s->rank < 2)))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "dims has %u numbers", (unsigned)count);
+    for (i = 0; i < count; ++i) {
+        uint32_t *const d = &axis[i % 2];
+        if (!qnnrt_ir__shape_wrap(s, "dims", list[i], s->rank, d)) return 0;
+        if (s->rank == 0 || (turns && k != 2 && (k == 0 || (k == 1) != (i == 1)))) continue;
+        if (s->dims[*d] > 0) s->begin += qnnrt_ir__times(s->dims[*d] - 1, s->stride[*d]);
+        s->stride[*d] = -s->stride[*d];
+    }
+    if (turns && axis[0] == axis[1])
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "dims names one dimension twice");
+    if (k % 2 == 1) qnnrt_ir__shape_swap(s, axis[0], axis[1]);
+    return 1;
+}
+
+/* slice_scatter and its like: self, and what replaces a view of it */
+static int qnnrt_ir__shape_view_scatter(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0], *from = s->node->inputs[1];
+    const char first = s->node->op[0], second = s->node->op[1];
+    if (!(first == 'd' ? qnnrt_ir__shape_diagonal(s) : first == 'a' ? qnnrt_ir__shape_strided(s) :
+          second == 'e' ? qnnrt_ir__shape_select(s) : qnnrt_ir__shape_slice(s))) return 0;
+    if (from->dtype != x->dtype)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the source is %s, expected %s",
+                                    qnnrt_dtype_name(from->dtype), qnnrt_dtype_name(x->dtype));
+    if (from->rank != s->rank || memcmp(from->dims, s->dims, s->rank * sizeof(*s->dims)) != 0)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the source is %s, expected %s",
+                                    qnnrt_ir__shape_say(s, 0, from->rank, from->dims),
+                                    qnnrt_ir__shape_say(s, 1, s->rank, s->dims));
+    return qnnrt_ir__shape_same(s);
+}
+
+/* =====================================================================================
    SHAPE OF VIEWS                                                            >>shape_view
    Operators that move, select, repeat and join elements.
-   Needs: >>config >>attr >>shape >>shape_math     Knows nothing of: arithmetic
+   Needs: >>config >>attr >>shape >>shape_math >>shape_strided     Knows nothing of: arithmetic
    ===================================================================================== */
 
 /* view, reshape: one dimension may be -1. */
@@ -1678,113 +1915,6 @@ static int qnnrt_ir__shape_squeeze(qnnrt_ir__shape *s)
     return 1;
 }
 
-static int qnnrt_ir__shape_permute(qnnrt_ir__shape *s)
-{
-    const qnnrt_ir_value *x = s->node->inputs[0];
-    int64_t list[QNNRT_IR_RANK];
-    const size_t count = qnnrt_ir_ints(s->node, "dims", list);
-    uint32_t i, bits, axis;
-    if (count != x->rank)
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "dims has %u numbers, expected %u",
-                                    (unsigned)count, (unsigned)x->rank);
-    s->dtype = x->dtype;
-    s->rank = x->rank;
-    if (!qnnrt_ir__shape_axes(s, "dims", x->rank, &bits)) return 0;
-    for (i = 0; i < x->rank; ++i) {
-        if (!qnnrt_ir__shape_wrap(s, "dims", list[i], x->rank, &axis)) return 0;
-        s->dims[i] = x->dims[axis];
-    }
-    return 1;
-}
-
-static int qnnrt_ir__shape_transpose(qnnrt_ir__shape *s)
-{
-    uint32_t a, b;
-    int64_t dim;
-    qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir__shape_axis(s, "dim0", s->rank, &a) ||
-        !qnnrt_ir__shape_axis(s, "dim1", s->rank, &b)) return 0;
-    dim = s->dims[a];
-    s->dims[a] = s->dims[b];
-    s->dims[b] = dim;
-    return 1;
-}
-
-/* t, mT, numpy_T of at most two dimensions */
-static int qnnrt_ir__shape_t(qnnrt_ir__shape *s)
-{
-    int64_t dim;
-    qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir__shape_rank(s, 0, 0, 2)) return 0;
-    if (s->rank < 2) return 1;
-    dim = s->dims[0];
-    s->dims[0] = s->dims[1];
-    s->dims[1] = dim;
-    return 1;
-}
-
-static int qnnrt_ir__shape_slice(qnnrt_ir__shape *s)
-{
-    int64_t size, begin, end, step;
-    uint32_t axis;
-    if (!qnnrt_ir__shape_dim(s, &axis)) return 0;
-    size = s->dims[axis];
-    begin = qnnrt_ir__near(qnnrt_ir_int(s->node, "start", 0));
-    end = qnnrt_ir__near(qnnrt_ir_int(s->node, "end", INT64_MAX));
-    step = qnnrt_ir_int(s->node, "step", 1);
-    if (step < 1) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "step is %lld", (long long)step);
-    if (begin < 0) begin += size;
-    if (end < 0) end += size;
-    begin = begin < 0 ? 0 : begin > size ? size : begin;
-    end = end < begin ? begin : end > size ? size : end;
-    s->dims[axis] = end == begin ? 0 : (end - begin - 1) / step + 1;
-    return 1;
-}
-
-/* slice_scatter: self, and what replaces a slice of it */
-static int qnnrt_ir__shape_slice_scatter(qnnrt_ir__shape *s)
-{
-    const qnnrt_ir_value *x = s->node->inputs[0], *from = s->node->inputs[1];
-    if (!qnnrt_ir__shape_slice(s)) return 0;
-    if (from->dtype != x->dtype)
-        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the source is %s, expected %s",
-                                    qnnrt_dtype_name(from->dtype), qnnrt_dtype_name(x->dtype));
-    if (from->rank != s->rank || memcmp(from->dims, s->dims, s->rank * sizeof(*s->dims)) != 0)
-        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the source does not have the shape of the"
-                                                         " slice");
-    qnnrt_ir__shape_same(s);
-    return 1;
-}
-
-static int qnnrt_ir__shape_narrow(qnnrt_ir__shape *s)
-{
-    int64_t begin, length;
-    uint32_t axis;
-    if (!qnnrt_ir__shape_dim(s, &axis)) return 0;
-    begin = qnnrt_ir__near(qnnrt_ir_int(s->node, "start", 0));
-    length = qnnrt_ir__near(qnnrt_ir_int(s->node, "length", 0));
-    if (begin < 0) begin += s->dims[axis];
-    if (begin < 0 || length < 0 || begin + length > s->dims[axis])
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG,
-                                    "start %lld and length %lld are not within %lld",
-                                    (long long)begin, (long long)length, (long long)s->dims[axis]);
-    s->dims[axis] = length;
-    return 1;
-}
-
-static int qnnrt_ir__shape_select(qnnrt_ir__shape *s)
-{
-    const int64_t index = qnnrt_ir_int(s->node, "index", 0);
-    uint32_t axis;
-    if (!qnnrt_ir__shape_dim(s, &axis)) return 0;
-    if (index < -s->dims[axis] || index >= s->dims[axis])
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "index is %lld, the dimension has %lld",
-                                    (long long)index, (long long)s->dims[axis]);
-    memmove(s->dims + axis, s->dims + axis + 1, (s->rank - axis - 1) * sizeof(*s->dims));
-    --s->rank;
-    return 1;
-}
-
 /* cat: [0] is left out, whatever the rank of the others. */
 static int qnnrt_ir__shape_cat(qnnrt_ir__shape *s)
 {
@@ -1909,13 +2039,41 @@ static int qnnrt_ir__shape_split_sizes(qnnrt_ir__shape *s)
     return 1;
 }
 
+/* tensor_split: into a number of pieces, the first ones larger by 1, or before each of `indices` */
+static int qnnrt_ir__shape_tensor_split(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_attr *list = qnnrt_ir_attr_find(s->node, "indices");
+    const int64_t parts = qnnrt_ir_int(s->node, "sections", 0);
+    int64_t size, ends[2];
+    uint32_t axis;
+    size_t i;
+    if (!qnnrt_ir__shape_dim(s, &axis)) return 0;
+    size = s->dims[axis];
+    if (list == NULL ? parts < 1 || parts > QNNRT_IR__MOST : list->kind != QNNRT_IR_INTS)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "the places to split at are missing");
+    s->outputs = list == NULL ? (size_t)parts : list->count + 1;
+    for (i = 0; i < 2; ++i) {                /* of the piece: its begin and its end */
+        const size_t at = s->index + i;
+        if (list == NULL) {
+            ends[i] = (int64_t)at * (size / parts) +
+                      ((int64_t)at < size % parts ? (int64_t)at : size % parts);
+        } else {
+            ends[i] = at == 0 ? 0 : at > list->count ? size : list->ints[at - 1];
+            if (ends[i] < 0) ends[i] += size;
+            ends[i] = ends[i] < 0 ? 0 : ends[i] > size ? size : ends[i];
+        }
+    }
+    s->dims[axis] = ends[1] - ends[0];
+    return ends[1] >= ends[0] ||
+           qnnrt_ir__shape_fail(s, QNNRT_E_UNSUPPORTED, "indices do not rise");
+}
+
 static int qnnrt_ir__shape_unbind(qnnrt_ir__shape *s)
 {
     uint32_t axis;
     if (!qnnrt_ir__shape_dim(s, &axis)) return 0;
     s->outputs = (size_t)s->dims[axis];
-    memmove(s->dims + axis, s->dims + axis + 1, (s->rank - axis - 1) * sizeof(*s->dims));
-    --s->rank;
+    qnnrt_ir__shape_remove(s, axis);
     return 1;
 }
 
@@ -1977,42 +2135,46 @@ static int qnnrt_ir__shape_interleave(qnnrt_ir__shape *s)
     return 1;
 }
 
-/* flip, roll: dims in range; roll has a shift for each, and one without them */
-static int qnnrt_ir__shape_turned(qnnrt_ir__shape *s)
+/* roll: a shift for each of dims, and one without them */
+static int qnnrt_ir__shape_roll(qnnrt_ir__shape *s)
 {
     int64_t list[QNNRT_IR_RANK], shifts[QNNRT_IR_RANK];
     const size_t count = qnnrt_ir_ints(s->node, "dims", list);
     const size_t shifted = qnnrt_ir_ints(s->node, "shifts", shifts);
-    const int rolls = qnnrt_ir__attr_has(s->node, "shifts");
     uint32_t axis;
     size_t i;
     qnnrt_ir__shape_same(s);
     if (count > QNNRT_IR_RANK) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "dims is too long");
-    if (rolls && shifted != (count != 0 ? count : 1))
+    if (shifted != (count != 0 ? count : 1))
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "shifts and dims differ");
     for (i = 0; i < count; ++i)
         if (!qnnrt_ir__shape_wrap(s, "dims", list[i], s->rank, &axis)) return 0;
     return 1;
 }
 
-static int qnnrt_ir__shape_movedim(qnnrt_ir__shape *s)
+/* diag_embed: the last dimension becomes a diagonal. */
+static int qnnrt_ir__shape_diag_embed(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0];
-    uint32_t from, to, i, k = 0;
+    const int64_t offset = qnnrt_ir__near(qnnrt_ir_int(s->node, "offset", 0));
+    uint32_t a, b, i, k = 0;
     qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir__shape_axis(s, "source", s->rank, &from) ||
-        !qnnrt_ir__shape_axis(s, "destination", s->rank, &to)) return 0;
-    for (i = 0; i < s->rank; ++i) {
-        if (i == to) { s->dims[i] = x->dims[from]; continue; }
-        if (k == from) ++k;
-        s->dims[i] = x->dims[k++];
-    }
+    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK - 1) ||
+        !qnnrt_ir__shape_wrap(s, "dim1", qnnrt_ir_int(s->node, "dim1", -2), s->rank + 1, &a) ||
+        !qnnrt_ir__shape_wrap(s, "dim2", qnnrt_ir_int(s->node, "dim2", -1), s->rank + 1, &b))
+        return 0;
+    if (a == b) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "dim1 and dim2 are the same");
+    s->rank = x->rank + 1;
+    for (i = 0; i < s->rank; ++i)
+        s->dims[i] = i == a || i == b
+                         ? qnnrt_ir__near(x->dims[x->rank - 1] + (offset < 0 ? -offset : offset))
+                         : x->dims[k++];
     return 1;
 }
 
 /* =====================================================================================
    SHAPE OF LAYERS                                                            >>shape_net
-   Products, convolutions, pools, norms, attention, and reading by index.
+   Products, convolutions, pools, norms, attention.
    Needs: >>config >>attr >>shape >>shape_math     Knows nothing of: views
    ===================================================================================== */
 
@@ -2421,6 +2583,126 @@ static int qnnrt_ir__shape_attention(qnnrt_ir__shape *s)
     return 1;
 }
 
+/* Products of rows with one matrix each: those of group g end at offs[g]. */
+static int qnnrt_ir__shape_grouped(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0], *w = s->node->inputs[1];
+    const qnnrt_ir_value *ends = qnnrt_ir_input(s->node, 2);
+    if (!qnnrt_ir__shape_rank(s, 0, 2, 2) || !qnnrt_ir__shape_rank(s, 1, 3, 3)) return 0;
+    if (ends == NULL || x->dims[1] != w->dims[1] || x->dtype != w->dtype)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "offs is missing, or %s and %s do not fit",
+                                    qnnrt_ir__shape_say(s, 0, x->rank, x->dims),
+                                    qnnrt_ir__shape_say(s, 1, w->rank, w->dims));
+    qnnrt_ir__shape_same(s);
+    s->dims[1] = w->dims[2];
+    return qnnrt_ir__shape_vector(s, 2, w->dims[0]) && qnnrt_ir__shape_indices(s, ends) &&
+           qnnrt_ir__shape_floats(s, x) &&
+           (!qnnrt_ir__attr_has(s->node, "out_dtype") ||
+            qnnrt_ir_dtype(s->node, "out_dtype", s->dtype) == s->dtype ||
+            qnnrt_ir__shape_fail(s, QNNRT_E_UNSUPPORTED, "out_dtype is another dtype"));
+}
+
+/* =====================================================================================
+   SHAPE OF PLACES                                                          >>shape_index
+   Operators that read and write places given by indices, and those that find places.
+   Needs: >>config >>attr >>shape >>shape_math     Knows nothing of: layers, views
+   ===================================================================================== */
+
+static int qnnrt_ir__shape_topk(qnnrt_ir__shape *s)
+{
+    const int64_t k = qnnrt_ir_int(s->node, "k", 0);
+    uint32_t axis;
+    if (!qnnrt_ir__shape_same(s) || !qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    if (k < 0 || k > (s->rank == 0 ? 1 : s->dims[axis]))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "k is %lld", (long long)k);
+    if (s->rank > 0) s->dims[axis] = k;
+    s->outputs = 2;
+    if (s->index == 1) s->dtype = QNNRT_DTYPE_I64;
+    return 1;
+}
+
+/* sort, cummax and cummin: values and places; argsort: places; msort: values */
+static int qnnrt_ir__shape_ranked(qnnrt_ir__shape *s)
+{
+    uint32_t axis;
+    if (!qnnrt_ir__shape_same(s) || !qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    s->outputs = strncmp(s->node->op, "argsort", 7) == 0 || s->node->op[0] == 'm' ? 1 : 2;
+    if (s->index == 1 || s->node->op[0] == 'a') s->dtype = QNNRT_DTYPE_I64;
+    return 1;
+}
+
+/* kthvalue, median and mode along a dimension: values and places */
+static int qnnrt_ir__shape_kth(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0];
+    const int64_t dim = qnnrt_ir_int(s->node, "dim", 0), k = qnnrt_ir_int(s->node, "k", 1);
+    if (!qnnrt_ir__shape_extreme(s)) return 0;
+    if (k < 1 || k > (x->rank == 0 ? 1 : x->dims[dim < 0 ? dim + x->rank : dim]))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "k is %lld", (long long)k);
+    return 1;
+}
+
+/* one_hot: a dimension of 0 and 1 */
+static int qnnrt_ir__shape_one_hot(qnnrt_ir__shape *s)
+{
+    const int64_t size = qnnrt_ir_int(s->node, "num_classes", -1);
+    qnnrt_ir__shape_same(s);
+    if (size < 1 || size > QNNRT_IR__MOST || s->rank == QNNRT_IR_RANK)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "num_classes is %lld", (long long)size);
+    s->dims[s->rank++] = size;
+    return qnnrt_ir__shape_indices(s, s->node->inputs[0]);
+}
+
+/* histc and bincount: how many elements there are of each kind, whose number is fixed */
+static int qnnrt_ir__shape_counts(qnnrt_ir__shape *s)
+{
+    const int floats = s->node->op[0] == 'h';
+    const qnnrt_ir_value *x = s->node->inputs[0], *weight = qnnrt_ir_input(s->node, 1);
+    const int64_t size = qnnrt_ir_int(s->node, floats ? "bins" : "minlength", 100);
+    if (size < 1 || size > QNNRT_IR__MOST)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_UNSUPPORTED, "the number of counts depends on data");
+    s->rank = 1;
+    s->dims[0] = size;
+    s->dtype = floats ? x->dtype : weight == NULL ? QNNRT_DTYPE_I64 :
+               weight->dtype == QNNRT_DTYPE_F32 ? QNNRT_DTYPE_F32 : QNNRT_DTYPE_F64;
+    if (weight != NULL && !qnnrt_ir__shape_vector(s, 1, (int64_t)x->count)) return 0;
+    return floats ? qnnrt_ir__shape_floats(s, x)
+                  : qnnrt_ir__shape_rank(s, 0, 1, 1) && qnnrt_ir__shape_indices(s, x);
+}
+
+/* searchsorted and bucketize: places in rows, or in one row */
+static int qnnrt_ir__shape_search(qnnrt_ir__shape *s)
+{
+    const size_t of = s->node->op[0] == 'b';
+    const qnnrt_ir_value *row = s->node->inputs[of], *x = s->node->inputs[1 - of];
+    const qnnrt_ir_value *sorter = qnnrt_ir_input(s->node, 2);
+    qnnrt_ir__shape_copy(s, x);
+    s->dtype = qnnrt_ir_int(s->node, "out_int32", 0) != 0 ? QNNRT_DTYPE_I32 : QNNRT_DTYPE_I64;
+    if (sorter != NULL && !qnnrt_ir_same_shape(sorter, row))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the sorter has another shape");
+    if (row->rank == 1) return sorter == NULL || qnnrt_ir__shape_indices(s, sorter);
+    if (of || row->rank != x->rank || row->rank == 0 ||
+        memcmp(row->dims, x->dims, (x->rank - 1) * sizeof(*x->dims)) != 0)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the rows are %s, expected 1 row, or one "
+                                    "for each of %s",
+                                    qnnrt_ir__shape_say(s, 0, row->rank, row->dims),
+                                    qnnrt_ir__shape_say(s, 1, x->rank, x->dims));
+    return sorter == NULL || qnnrt_ir__shape_indices(s, sorter);
+}
+
+/* self, mask, source */
+static int qnnrt_ir__shape_masked_scatter(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0], *mask = s->node->inputs[1];
+    const qnnrt_ir_value *source = s->node->inputs[2];
+    if (mask->dtype != QNNRT_DTYPE_BOOL8 || source->dtype != x->dtype)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "mask and source are %s and %s, expected "
+                                    "bool and %s", qnnrt_dtype_name(mask->dtype),
+                                    qnnrt_dtype_name(source->dtype), qnnrt_dtype_name(x->dtype));
+    qnnrt_ir__shape_same(s);
+    return qnnrt_ir__shape_broadcast(s, mask->rank, mask->dims);
+}
+
 static int qnnrt_ir__shape_embedding(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *w = s->node->inputs[0], *ids = s->node->inputs[1];
@@ -2460,13 +2742,37 @@ static int qnnrt_ir__shape_gather(qnnrt_ir__shape *s)
     return qnnrt_ir__shape_indices(s, ids);
 }
 
+/* How an element joins the one that is there: '=' in its place, '+', '*', '<' and '>' the least and
+   the largest, '/' the mean; 0: unknown. */
+static char qnnrt_ir__shape_join_by(const qnnrt_ir_node *node)
+{
+    static const struct { char name[10], way; } ways[] = {
+        { "sum", '+' }, { "add", '+' }, { "prod", '*' }, { "multiply", '*' }, { "mean", '/' },
+        { "amax", '>' }, { "amin", '<' },
+    };
+    const qnnrt_ir_attr *attr = qnnrt_ir_attr_find(node, "reduce");
+    size_t i;
+    if (attr == NULL || attr->kind != QNNRT_IR_TEXT)
+        return strstr(node->op, "_add") != NULL || qnnrt_ir_int(node, "accumulate", 0) != 0 ? '+'
+                                                                                            : '=';
+    for (i = 0; i < sizeof(ways) / sizeof(ways[0]); ++i)
+        if (strcmp(ways[i].name, attr->text) == 0) return ways[i].way;
+    return 0;
+}
+
+static int qnnrt_ir__shape_way(qnnrt_ir__shape *s)
+{
+    return qnnrt_ir__shape_join_by(s->node) != 0 ||
+           qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "reduce has an unknown value");
+}
+
 /* self, index, and a source unless a value is given */
 static int qnnrt_ir__shape_scatter(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0], *ids = s->node->inputs[1];
     const qnnrt_ir_value *source = qnnrt_ir_input(s->node, 2);
     uint32_t axis, i;
-    if (!qnnrt_ir__shape_rank(s, 1, x->rank, x->rank) ||
+    if (!qnnrt_ir__shape_rank(s, 1, x->rank, x->rank) || !qnnrt_ir__shape_way(s) ||
         (source != NULL && !qnnrt_ir__shape_rank(s, 2, x->rank, x->rank))) return 0;
     if (source != NULL && source->dtype != x->dtype)
         return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the source is %s, expected %s",
@@ -2482,20 +2788,56 @@ static int qnnrt_ir__shape_scatter(qnnrt_ir__shape *s)
     return qnnrt_ir__shape_indices(s, ids);
 }
 
-/* self, index, source */
-static int qnnrt_ir__shape_index_copy(qnnrt_ir__shape *s)
+/* index_copy, index_add, index_reduce, index_fill: self, index, and a source or a number */
+static int qnnrt_ir__shape_rows(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0], *ids = s->node->inputs[1];
-    const qnnrt_ir_value *src = s->node->inputs[2];
+    const qnnrt_ir_value *src = qnnrt_ir_input(s->node, 2);
+    const int fills = strncmp(s->node->op, "index_fill", 10) == 0;
     uint32_t axis, i;
-    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK) || !qnnrt_ir__shape_rank(s, 1, 0, 1) ||
-        !qnnrt_ir__shape_rank(s, 2, x->rank, x->rank)) return 0;
     qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir__shape_axis(s, "dim", x->rank, &axis)) return 0;
-    for (i = 0; i < x->rank; ++i)
+    if (!qnnrt_ir__shape_rank(s, 1, 0, 1) || !qnnrt_ir__shape_way(s) ||
+        !qnnrt_ir__shape_axis(s, "dim", x->rank, &axis)) return 0;
+    if (src != NULL && !qnnrt_ir__shape_rank(s, 2, fills ? 0 : x->rank, fills ? 0 : x->rank))
+        return 0;
+    for (i = 0; src != NULL && !fills && i < x->rank; ++i)
         if (src->dims[i] != (i == axis ? (int64_t)ids->count : x->dims[i]))
             return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "dimension %u of the source is %lld",
                                         (unsigned)i, (long long)src->dims[i]);
+    if (x->rank == 0 && ids->count != 1)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "a number has one place");
+    return qnnrt_ir__shape_indices(s, ids);
+}
+
+/* put: elements for places in all of self; take: those at places in it */
+static int qnnrt_ir__shape_put(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0], *ids = s->node->inputs[1];
+    const qnnrt_ir_value *from = qnnrt_ir_input(s->node, 2);
+    qnnrt_ir__shape_copy(s, from != NULL ? x : ids);
+    s->dtype = x->dtype;
+    if (from != NULL && (from->count != ids->count || from->dtype != x->dtype))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "source is not an element for each index");
+    return qnnrt_ir__shape_indices(s, ids);
+}
+
+/* take_along_dim: like gather, with dimensions of 1 repeated; without dim of all elements */
+static int qnnrt_ir__shape_along(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0], *ids = s->node->inputs[1];
+    uint32_t axis;
+    if (!qnnrt_ir__attr_has(s->node, "dim")) {
+        s->dtype = x->dtype;
+        s->dims[0] = (int64_t)ids->count;
+        s->rank = 1;
+        return qnnrt_ir__shape_indices(s, ids);
+    }
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir__shape_rank(s, 1, x->rank, x->rank) ||
+        !qnnrt_ir__shape_axis(s, "dim", x->rank, &axis)) return 0;
+    if (x->rank > 0) s->dims[axis] = 1;
+    if (!qnnrt_ir__shape_broadcast(s, ids->rank, ids->dims)) return 0;
+    if (x->rank > 0) s->dims[axis] = ids->dims[axis];
     return qnnrt_ir__shape_indices(s, ids);
 }
 
@@ -2557,8 +2899,6 @@ static int qnnrt_ir__shape_index_put(qnnrt_ir__shape *s)
     const qnnrt_ir_value *from = s->node->inputs[last];
     uint32_t i;
     if (from == NULL) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "there are no values");
-    if (qnnrt_ir_int(s->node, "accumulate", 0) != 0)
-        return qnnrt_ir__shape_fail(s, QNNRT_E_UNSUPPORTED, "accumulate is true");
     if (!qnnrt_ir__shape_indexed(s, last - 1)) return 0;
     if (from->dtype != s->dtype)
         return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the values are %s, expected %s",
@@ -2680,6 +3020,26 @@ static int qnnrt_ir__shape_arange(qnnrt_ir__shape *s)
     return qnnrt_ir__shape_dtype(s, whole ? QNNRT_DTYPE_I64 : QNNRT_DTYPE_F32);
 }
 
+/* linspace, logspace */
+static int qnnrt_ir__shape_steps(qnnrt_ir__shape *s)
+{
+    s->rank = 1;
+    s->dims[0] = qnnrt_ir_int(s->node, "steps", 0);
+    if (s->dims[0] < 0 || s->dims[0] > QNNRT_IR__MOST)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "steps is %lld", (long long)s->dims[0]);
+    return qnnrt_ir__shape_dtype(s, QNNRT_DTYPE_F32);
+}
+
+static int qnnrt_ir__shape_eye(qnnrt_ir__shape *s)
+{
+    s->rank = 2;
+    s->dims[0] = qnnrt_ir_int(s->node, "n", 0);
+    s->dims[1] = qnnrt_ir_int(s->node, "m", s->dims[0]);
+    if (s->dims[0] < 0 || s->dims[1] < 0)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "the size is negative");
+    return qnnrt_ir__shape_dtype(s, QNNRT_DTYPE_F32);
+}
+
 /* A node without outputs. */
 static int qnnrt_ir__shape_none(qnnrt_ir__shape *s)
 {
@@ -2717,8 +3077,8 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
 /* =====================================================================================
    OPERATORS                                                                        >>ops
    The operators, each once: its inputs, its arguments with ATen's defaults, its shape.
-   Needs: >>config >>dtype >>attr >>shape >>shape_math >>shape_view >>shape_net >>shape_make, and
-   the functions that its table names     Knows nothing of: files
+   Needs: >>config >>shape >>shape_math >>shape_strided >>shape_view >>shape_net
+   >>shape_index >>shape_make, and the functions that its table names     Knows nothing of: files
    ===================================================================================== */
 
 /* X(name, least inputs, most inputs (255: any), arguments, function of shape, of evaluation). A
@@ -2911,9 +3271,27 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("all.dims", 1, 1, "ints? dim, bool keepdim=false", any, reduce) \
     X("argmax.default", 1, 1, "int? dim, bool keepdim=false", best, reduce) \
     X("argmin.default", 1, 1, "int? dim, bool keepdim=false", best, reduce) \
-    X("topk.default", 1, 1, "int k, int dim=-1, bool largest=true, bool sorted=true", topk, topk) \
-    X("sort.default", 1, 1, "int dim=-1, bool descending=false", sort, sort) \
-    X("argsort.default", 1, 1, "int dim=-1, bool descending=false", sort, sort) \
+    X("topk.default", 1, 1, "int k, int dim=-1, bool largest=true, bool sorted=true", topk, \
+      order) \
+    X("sort.default", 1, 1, "int dim=-1, bool descending=false", ranked, order) \
+    X("sort.stable", 1, 1, "bool? stable, int dim=-1, bool descending=false", ranked, order) \
+    X("argsort.default", 1, 1, "int dim=-1, bool descending=false", ranked, order) \
+    X("argsort.stable", 1, 1, "bool stable, int dim=-1, bool descending=false", ranked, order) \
+    X("msort.default", 1, 1, "int dim=0", ranked, order) \
+    X("kthvalue.default", 1, 1, "int k, int dim=-1, bool keepdim=false", kth, order) \
+    X("median.default", 1, 1, "", reduce, order) \
+    X("median.dim", 1, 1, "int dim, bool keepdim=false", kth, order) \
+    X("nanmedian.default", 1, 1, "", reduce, order) \
+    X("nanmedian.dim", 1, 1, "int dim, bool keepdim=false", kth, order) \
+    X("mode.default", 1, 1, "int dim=-1, bool keepdim=false", kth, order) \
+    X("cummax.default", 1, 1, "int dim", ranked, scan) \
+    X("cummin.default", 1, 1, "int dim", ranked, scan) \
+    X("logcumsumexp.default", 1, 1, "int dim", softmax, scan) \
+    X("searchsorted.Tensor", 2, 3, "bool out_int32=false, bool right=false, str? side", search, \
+      search) \
+    X("bucketize.Tensor", 2, 2, "bool out_int32=false, bool right=false", search, search) \
+    X("histc.default", 1, 1, "int bins=100, Scalar min=0, Scalar max=0", counts, counts) \
+    X("bincount.default", 1, 2, "int minlength=0", counts, counts) \
     X("var.correction", 1, 1, "ints? dim, Scalar? correction=1, bool keepdim=false", norm, reduce) \
     X("var.dim", 1, 1, "ints? dim, bool unbiased=true, bool keepdim=false", norm, reduce) \
     X("var.default", 1, 1, "bool unbiased=true", norm, reduce) \
@@ -2964,20 +3342,32 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("squeeze.default", 1, 1, "", squeeze, copy) \
     X("squeeze.dim", 1, 1, "int dim", squeeze, copy) \
     X("squeeze.dims", 1, 1, "ints dim", squeeze, copy) \
-    X("permute.default", 1, 1, "ints dims", permute, permute) \
-    X("transpose.int", 1, 1, "int dim0, int dim1", transpose, permute) \
-    X("t.default", 1, 1, "", t, permute) \
-    X("numpy_T.default", 1, 1, "", t, permute) \
-    X("movedim.int", 1, 1, "int source, int destination", movedim, permute) \
-    X("slice.Tensor", 1, 1, "int dim=0, int? start, int? end, int step=1", slice, slice) \
-    X("narrow.default", 1, 1, "int dim, int start, int length", narrow, slice) \
-    X("select.int", 1, 1, "int dim, int index", select, slice) \
+    X("permute.default", 1, 1, "ints dims", permute, strided) \
+    X("transpose.int", 1, 1, "int dim0, int dim1", transpose, strided) \
+    X("swapaxes.default", 1, 1, "int axis0, int axis1", transpose, strided) \
+    X("t.default", 1, 1, "", t, strided) \
+    X("mT.default", 1, 1, "", t, strided) \
+    X("numpy_T.default", 1, 1, "", t, strided) \
+    X("movedim.int", 1, 1, "int source, int destination", movedim, strided) \
+    X("movedim.intlist", 1, 1, "ints source, ints destination", movedim, strided) \
+    X("slice.Tensor", 1, 1, "int dim=0, int? start, int? end, int step=1", slice, strided) \
+    X("narrow.default", 1, 1, "int dim, int start, int length", narrow, strided) \
+    X("select.int", 1, 1, "int dim, int index", select, strided) \
+    X("diagonal.default", 1, 1, "int offset=0, int dim1=0, int dim2=1", diagonal, strided) \
+    X("unfold.default", 1, 1, "int dimension, int size, int step", unfold, strided) \
+    X("as_strided.default", 1, 1, "ints size, ints stride, int? storage_offset", strided, \
+      strided) \
+    X("rot90.default", 1, 1, "int k=1, ints dims", flip, strided) \
+    X("diag_embed.default", 1, 1, "int offset=0, int dim1=-2, int dim2=-1", diag_embed, \
+      diag_embed) \
     X("cat.default", 1, 255, "int dim=0", cat, join) \
     X("stack.default", 1, 255, "int dim=0", stack, join) \
     X("split.Tensor", 1, 1, "int split_size, int dim=0", split, split) \
     X("split.sizes", 1, 1, "ints split_size, int dim=0", split_sizes, split) \
     X("split_with_sizes.default", 1, 1, "ints split_sizes, int dim=0", split_sizes, split) \
     X("chunk.default", 1, 1, "int chunks, int dim=0", chunk, split) \
+    X("tensor_split.sections", 1, 1, "int sections, int dim=0", tensor_split, split) \
+    X("tensor_split.indices", 1, 1, "ints indices, int dim=0", tensor_split, split) \
     X("unbind.int", 1, 1, "int dim=0", unbind, split) \
     X("repeat.default", 1, 1, "ints repeats", repeat, places) \
     X("repeat_interleave.self_int", 1, 1, "int repeats, int? dim, int? output_size", interleave, \
@@ -2985,18 +3375,37 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("pad.default", 1, 1, "ints pad, str mode=constant, float? value", pad, places) \
     X("constant_pad_nd.default", 1, 1, "ints pad, Scalar value=0", pad, places) \
     X("diff.default", 1, 3, "int n=1, int dim=-1", diff, diff) \
-    X("roll.default", 1, 1, "ints shifts, ints? dims", turned, places) \
-    X("flip.default", 1, 1, "ints dims", turned, slice) \
+    X("roll.default", 1, 1, "ints shifts, ints? dims", roll, places) \
+    X("flip.default", 1, 1, "ints dims", flip, strided) \
     X("index.Tensor", 2, 255, "", index, index) \
     X("index_select.default", 2, 2, "int dim", index_select, select) \
-    X("gather.default", 2, 2, "int dim, bool sparse_grad=false", gather, select) \
+    X("gather.default", 2, 2, "int dim, bool sparse_grad=false", gather, gather) \
+    X("take_along_dim.default", 2, 2, "int? dim", along, gather) \
+    X("take.default", 2, 2, "", put, gather) \
+    X("put.default", 3, 3, "bool accumulate=false", put, scatter) \
     X("scatter.src", 3, 3, "int dim", scatter, scatter) \
     X("scatter.value", 2, 2, "int dim, Scalar value", scatter, scatter) \
+    X("scatter.reduce", 3, 3, "int dim, str reduce", scatter, scatter) \
+    X("scatter.value_reduce", 2, 2, "int dim, Scalar value, str reduce", scatter, scatter) \
+    X("scatter_add.default", 3, 3, "int dim", scatter, scatter) \
+    X("scatter_reduce.two", 3, 3, "int dim, str reduce, bool include_self=true", scatter, \
+      scatter) \
     X("masked_scatter.default", 3, 3, "", masked_scatter, masked_scatter) \
     X("index_put.default", 3, 255, "bool accumulate=false", index_put, index) \
     X("slice_scatter.default", 2, 2, "int dim=0, int? start, int? end, int step=1", \
-      slice_scatter, slice_scatter) \
-    X("index_copy.default", 3, 3, "int dim", index_copy, select) \
+      view_scatter, strided) \
+    X("select_scatter.default", 2, 2, "int dim, int index", view_scatter, strided) \
+    X("diagonal_scatter.default", 2, 2, "int offset=0, int dim1=0, int dim2=1", view_scatter, \
+      strided) \
+    X("as_strided_scatter.default", 2, 2, "ints size, ints stride, int? storage_offset", \
+      view_scatter, strided) \
+    X("index_copy.default", 3, 3, "int dim", rows, scatter) \
+    X("index_add.default", 3, 3, "int dim, Scalar alpha=1", rows, scatter) \
+    X("index_reduce.default", 3, 3, "int dim, str reduce, bool include_self=true", rows, \
+      scatter) \
+    X("index_fill.int_Scalar", 2, 2, "int dim, Scalar value", rows, scatter) \
+    X("index_fill.int_Tensor", 3, 3, "int dim", rows, scatter) \
+    X("one_hot.default", 1, 1, "int num_classes=-1", one_hot, one_hot) \
     X("embedding.default", 2, 2, \
       "int padding_idx=-1, bool scale_grad_by_freq=false, bool sparse=false", embedding, select) \
     /* layers */ \
@@ -3005,6 +3414,8 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("mm.default", 2, 2, "", matmul, matmul) \
     X("bmm.default", 2, 2, "", matmul, matmul) \
     X("mv.default", 2, 2, "", matmul, matmul) \
+    X("_grouped_mm.default", 3, 3, "dtype? out_dtype", grouped, grouped) \
+    X("transformers.grouped_mm_fallback.default", 3, 3, "", grouped, grouped) \
     X("addmm.default", 3, 3, "Scalar beta=1, Scalar alpha=1", addmm, addmm) \
     X("baddbmm.default", 3, 3, "Scalar beta=1, Scalar alpha=1", addmm, addmm) \
     X("conv1d.default", 2, 3, QNNRT_IR__CONV, conv, conv) \
@@ -3077,6 +3488,12 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("arange.start", 0, 0, "Scalar start, Scalar end, dtype? dtype", arange, arange) \
     X("arange.start_step", 0, 0, "Scalar start, Scalar end, Scalar step=1, dtype? dtype", \
       arange, arange) \
+    X("linspace.default", 0, 0, "Scalar start, Scalar end, int steps, dtype? dtype", steps, \
+      arange) \
+    X("logspace.default", 0, 0, "Scalar start, Scalar end, int steps, float base=10, " \
+      "dtype? dtype", steps, arange) \
+    X("eye.default", 0, 0, "int n, dtype? dtype", eye, eye) \
+    X("eye.m", 0, 0, "int n, int m, dtype? dtype", eye, eye) \
     /* not of ATen */ \
     X("_assert_tensor_metadata.default", 1, 1, "ints? size, ints? stride, dtype? dtype", none, \
       nothing) \
@@ -3106,8 +3523,10 @@ static int (*const qnnrt_ir__ops_empty[])(qnnrt_ir__shape *s) = {
     qnnrt_ir__shape_moments,
     qnnrt_ir__shape_linear, qnnrt_ir__shape_matmul, qnnrt_ir__shape_addmm, qnnrt_ir__shape_pad,
     qnnrt_ir__shape_cat, qnnrt_ir__shape_diff, qnnrt_ir__shape_getitem,
-    qnnrt_ir__shape_index_copy, qnnrt_ir__shape_scatter, qnnrt_ir__shape_masked_scatter,
-    qnnrt_ir__shape_index_put, qnnrt_ir__shape_slice_scatter, qnnrt_ir__shape_type_as,
+    qnnrt_ir__shape_rows, qnnrt_ir__shape_scatter, qnnrt_ir__shape_masked_scatter,
+    qnnrt_ir__shape_index_put, qnnrt_ir__shape_view_scatter, qnnrt_ir__shape_type_as,
+    qnnrt_ir__shape_put, qnnrt_ir__shape_counts, qnnrt_ir__shape_search,
+    qnnrt_ir__shape_diag_embed,
     qnnrt_ir__shape_new,
 };
 
@@ -3121,6 +3540,13 @@ static const struct qnnrt_ir__spelling {
     { "concat.default", "cat.default", 0 },
     { "pow_.Scalar", "pow.Tensor_Scalar", 1 },
     { "pow_.Tensor", "pow.Tensor_Tensor", 1 },
+    { "concatenate.default", "cat.default", 0 },
+    { "swapdims.default", "transpose.int", 0 },
+    { "moveaxis.int", "movedim.int", 0 },
+    { "moveaxis.intlist", "movedim.intlist", 0 },
+    { "broadcast_to.default", "expand.default", 0 },
+    { "_unsafe_index.Tensor", "index.Tensor", 0 },
+    { "_unsafe_index_put.default", "index_put.default", 0 },
 };
 
 /* Find an operator by one of its names: that in the table of operators, another spelling, or one
@@ -3157,6 +3583,12 @@ QNNRT_IR_API const qnnrt_ir_op *qnnrt_ir_op_get(size_t index)
 {
     return index < QNNRT_IR__OP_COUNT ? &qnnrt_ir__ops[index] : NULL;
 }
+
+/* =====================================================================================
+   INFERENCE                                                                      >>infer
+   Checks a node against the row of its operator, and infers its outputs.
+   Needs: >>config >>dtype >>attr >>shape >>shape_net >>ops     Knows nothing of: files
+   ===================================================================================== */
 
 /* Return true for arguments that every operator may have, and that change no result. */
 static int qnnrt_ir__ops_ignored(const char *name)
@@ -3892,7 +4324,7 @@ static qnnrt_result qnnrt_ir__find_error(const qnnrt_ir *ir, qnnrt_error *err)
 /* =====================================================================================
    CHECK                                                                          >>check
    Compares what a graph states with what its operators compute.
-   Needs: >>symbol >>dtype >>attr >>shape >>ops >>graph >>find     Knows nothing of: files
+   Needs: >>symbol >>dtype >>attr >>shape >>infer >>graph >>find     Knows nothing of: files
    ===================================================================================== */
 
 /* Write "[1, 128] float32". */
@@ -5964,38 +6396,6 @@ static int qnnrt_ir__eval_softmax(qnnrt_ir__eval *e)
     return 1;
 }
 
-static int qnnrt_ir__eval_topk(qnnrt_ir__eval *e)
-{
-    const qnnrt_ir__wide *x = &e->in[0];
-    const int largest = qnnrt_ir_int(e->node, "largest", 1) != 0;
-    const uint32_t axis = qnnrt_ir__eval_axis(e, "dim", x->rank);
-    int64_t outer, size, inner, o, n, k, count, out_outer, out_inner;
-    qnnrt_ir__wide_split(x, axis, &outer, &size, &inner);
-    qnnrt_ir__wide_split(e->out, axis, &out_outer, &count, &out_inner);
-    for (o = 0; o < outer * inner; ++o) {
-        const int64_t from = o / inner * size * inner + o % inner;
-        const int64_t to = o / inner * count * inner + o % inner;
-        for (k = 0; k < count; ++k) {                   /* the best of those that are worse */
-            int64_t best = -1;
-            const int64_t last =
-                k > 0 ? qnnrt_ir__wide_i(&e->out[1], to + (k - 1) * inner) : -1;
-            for (n = 0; n < size; ++n) {
-                const double f = qnnrt_ir__wide_f(x, from + n * inner) * (largest ? 1 : -1);
-                if (last >= 0) {
-                    const double l = qnnrt_ir__wide_f(x, from + last * inner) * (largest ? 1 : -1);
-                    if (f > l || (!(f < l) && n <= last)) continue;
-                }
-                if (best < 0 ||
-                    f > qnnrt_ir__wide_f(x, from + best * inner) * (largest ? 1 : -1)) best = n;
-            }
-            if (best < 0) best = 0;
-            qnnrt_ir__wide_set(&e->out[1], to + k * inner, best);
-            qnnrt_ir__wide_move(e->out, to + k * inner, x, from + best * inner);
-        }
-    }
-    return 1;
-}
-
 /* =====================================================================================
    ELEMENTS                                                                    >>elements
    Operators on each element, as recipes: words in postfix order.
@@ -6463,7 +6863,7 @@ static int qnnrt_ir__eval_element(qnnrt_ir__eval *e)
 /* =====================================================================================
    EVALUATION: MOVES                                                         >>eval_move
    Operators that copy, select, repeat and make elements.
-   Needs: >>attr >>wide >>eval_math     Knows nothing of: arithmetic
+   Needs: >>attr >>shape >>infer >>wide >>eval_math     Knows nothing of: arithmetic
    ===================================================================================== */
 
 /* Copy all elements in their order: casts, views. */
@@ -6507,73 +6907,7 @@ static void qnnrt_ir__move_strided(qnnrt_ir__eval *e, size_t k, const qnnrt_ir__
         qnnrt_ir__wide_move(out, n, x, begin + w.place[0]);
 }
 
-/* permute, transpose, t, movedim */
-static int qnnrt_ir__eval_permute(qnnrt_ir__eval *e)
-{
-    const qnnrt_ir__wide *x = &e->in[0];
-    int64_t from[QNNRT_IR_RANK], stride[QNNRT_IR_RANK], list[QNNRT_IR_RANK];
-    uint32_t order[QNNRT_IR_RANK], d, a = 0, b = 0, k = 0;
-    memset(stride, 0, sizeof(stride));
-    qnnrt_ir__walk_strides(x, from);
-    for (d = 0; d < x->rank; ++d) order[d] = d;
-    if (qnnrt_ir__eval_is(e->node, "permute")) {
-        qnnrt_ir_ints(e->node, "dims", list);
-        for (d = 0; d < x->rank; ++d) order[d] =
-            (uint32_t)(list[d] < 0 ? list[d] + x->rank : list[d]);
-    } else if (qnnrt_ir__eval_is(e->node, "movedim")) {
-        a = qnnrt_ir__eval_axis(e, "source", x->rank);
-        b = qnnrt_ir__eval_axis(e, "destination", x->rank);
-        for (d = 0; d < x->rank; ++d) {
-            if (d == b) { order[d] = a; continue; }
-            if (k == a) ++k;
-            order[d] = k++;
-        }
-    } else if (x->rank > 1) {
-        const int two = qnnrt_ir__eval_is(e->node, "transpose");
-        a = two ? qnnrt_ir__eval_axis(e, "dim0", x->rank) : 0;
-        b = two ? qnnrt_ir__eval_axis(e, "dim1", x->rank) : 1;
-        order[a] = b;
-        order[b] = a;
-    }
-    for (d = 0; d < x->rank; ++d) stride[d] = from[order[d]];
-    qnnrt_ir__move_strided(e, 0, x, 0, stride);
-    return 1;
-}
-
-/* slice, narrow, select, flip */
-static int qnnrt_ir__eval_slice(qnnrt_ir__eval *e)
-{
-    const qnnrt_ir__wide *x = &e->in[0];
-    const uint32_t axis = qnnrt_ir__eval_axis(e, "dim", x->rank);
-    int64_t stride[QNNRT_IR_RANK], list[QNNRT_IR_RANK], begin = 0;
-    size_t k;
-    memset(stride, 0, sizeof(stride));
-    qnnrt_ir__walk_strides(x, stride);
-    if (qnnrt_ir__eval_is(e->node, "flip")) {
-        const size_t count = qnnrt_ir_ints(e->node, "dims", list);
-        for (k = 0; k < count && k < QNNRT_IR_RANK; ++k) {
-            const int64_t d = list[k] < 0 ? list[k] + x->rank : list[k];
-            if (d < 0 || d >= (int64_t)x->rank) return qnnrt_ir__eval_no(e, "dims is wrong");
-            if (x->dims[d] > 0) begin += (x->dims[d] - 1) * stride[d];
-            stride[d] = -stride[d];
-        }
-        qnnrt_ir__move_strided(e, 0, x, begin, stride);
-        return 1;
-    }
-    begin =
-        qnnrt_ir_int(e->node, qnnrt_ir__eval_is(e->node, "select") ? "index" : "start", 0);
-    if (begin < 0) begin += x->dims[axis];
-    if (begin < 0) begin = 0;
-    begin *= stride[axis];
-    if (qnnrt_ir__eval_is(e->node, "select"))
-        memmove(stride + axis, stride + axis + 1, (x->rank - axis - 1) * sizeof(*stride));
-    else if (e->out->dims[axis] > 1)
-        stride[axis] *= qnnrt_ir_int(e->node, "step", 1);
-    qnnrt_ir__move_strided(e, 0, x, begin, stride);
-    return 1;
-}
-
-/* split, chunk, unbind: pieces of one dimension, one after another */
+/* split, chunk, tensor_split, unbind: pieces of one dimension, one after another */
 static int qnnrt_ir__eval_split(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0];
@@ -6686,6 +7020,131 @@ static int qnnrt_ir__eval_places(qnnrt_ir__eval *e)
     return 1;
 }
 
+static int qnnrt_ir__eval_triangle(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    const int64_t diagonal = qnnrt_ir_int(e->node, "diagonal", 0);
+    const int upper = qnnrt_ir__eval_is(e->node, "triu");
+    int64_t k, rows, columns;
+    rows = x->dims[x->rank - 2];
+    columns = x->dims[x->rank - 1];
+    for (k = 0; k < x->count; ++k) {
+        const int64_t distance = k % columns - k / columns % rows;
+        if (upper ? distance >= diagonal : distance <= diagonal)
+            qnnrt_ir__wide_move(e->out, k, x, k);
+        else qnnrt_ir__wide_put(e->out, k, 0);
+    }
+    return 1;
+}
+
+/* full, ones, zeros, fill, scalar_tensor: one number */
+static int qnnrt_ir__eval_fill(qnnrt_ir__eval *e)
+{
+    static const char *const names[] = { "fill_value", "value", "s" };
+    qnnrt_ir__wide number;
+    int64_t k;
+    size_t i;
+    memset(&number, 0, sizeof(number));
+    for (i = 0; i < 3; ++i)
+        if (qnnrt_ir__attr_has(e->node, names[i]) && !qnnrt_ir__eval_scalar(e, names[i], &number))
+            return 0;
+    for (k = 0; k < e->out->count; ++k) {
+        if (number.bytes > 0) qnnrt_ir__wide_move(e->out, k, &number, 0);
+        else qnnrt_ir__wide_put(e->out, k, strstr(e->node->op, "ones") != NULL);
+    }
+    return 1;
+}
+
+static int qnnrt_ir__eval_arange(qnnrt_ir__eval *e)
+{
+    double begin = qnnrt_ir_float(e->node, "start", 0), step = qnnrt_ir_float(e->node, "step", 1);
+    const int64_t last = e->out->count - 1;
+    const double end = qnnrt_ir_float(e->node, "end", 0);
+    const double base = qnnrt_ir_float(e->node, "base", 10);
+    const int steps = qnnrt_ir__attr_has(e->node, "steps");
+    int64_t k;
+    if (e->out->whole && !steps) modf(begin, &begin);    /* both become integers first */
+    if (e->out->whole) modf(step, &step);
+    for (k = 0; k <= last; ++k) {
+        double f = begin + (double)k * step;
+        if (steps)                                       /* linspace, logspace: from both ends */
+            f = last == 0 ? begin : k <= last / 2 ? begin + (end - begin) / (double)last * (double)k
+                                    : end - (end - begin) / (double)last * (double)(last - k);
+        qnnrt_ir__wide_put(e->out, k, e->node->op[1] == 'o' ? pow(base, f) : f);
+    }
+    return 1;
+}
+
+static int qnnrt_ir__eval_getitem(qnnrt_ir__eval *e)
+{
+    int64_t index = qnnrt_ir_int(e->node, "index", 0), k;
+    if (index < 0) index += (int64_t)e->in_count;
+    for (k = 0; k < e->out->count; ++k) qnnrt_ir__wide_move(e->out, k, &e->in[index], k);
+    return 1;
+}
+
+/* Operators whose shape function says where elements are in input 0: views, and self with a view of
+   it replaced. */
+static int qnnrt_ir__eval_strided(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0], *from = qnnrt_ir__eval_in(e, 1);
+    qnnrt_ir__shape s;
+    qnnrt_ir__walk w;
+    int64_t k;
+    if (!qnnrt_ir__ops_infer(e->node, 0, &s)) return qnnrt_ir__eval_no(e, "its shape is wrong");
+    if (from == NULL) {
+        qnnrt_ir__move_strided(e, 0, x, s.begin, s.stride);
+        return 1;
+    }
+    for (k = 0; k < x->count; ++k) qnnrt_ir__wide_move(e->out, k, x, k);
+    qnnrt_ir__walk_begin(&w, from->rank, from->dims);
+    memcpy(w.stride[0], s.stride, sizeof(s.stride));
+    for (k = 0; k < from->count; ++k, qnnrt_ir__walk_next(&w))
+        qnnrt_ir__wide_move(e->out, s.begin + w.place[0], from, k);
+    return 1;
+}
+
+/* diag_embed: zeros, and the input on a diagonal of two of the dimensions */
+static int qnnrt_ir__eval_diag_embed(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    const int64_t offset = qnnrt_ir_int(e->node, "offset", 0), rank = e->out->rank;
+    const int64_t d1 = qnnrt_ir_int(e->node, "dim1", -2), d2 = qnnrt_ir_int(e->node, "dim2", -1);
+    const int64_t a = d1 < 0 ? d1 + rank : d1, b = d2 < 0 ? d2 + rank : d2;
+    int64_t stride[QNNRT_IR_RANK], k, begin;
+    qnnrt_ir__walk w;
+    uint32_t d, used = 0;
+    qnnrt_ir__walk_strides(e->out, stride);
+    begin = offset < 0 ? -offset * stride[a] : offset * stride[b];
+    qnnrt_ir__walk_begin(&w, x->rank, x->dims);
+    for (d = 0; d < e->out->rank; ++d) if (d != a && d != b) w.stride[0][used++] = stride[d];
+    w.stride[0][used] = stride[a] + stride[b];
+    for (k = 0; k < e->out->count; ++k) qnnrt_ir__wide_put(e->out, k, 0);
+    for (k = 0; k < x->count; ++k, qnnrt_ir__walk_next(&w))
+        qnnrt_ir__wide_move(e->out, begin + w.place[0], x, k);
+    return 1;
+}
+
+static int qnnrt_ir__eval_eye(qnnrt_ir__eval *e)
+{
+    int64_t k;
+    for (k = 0; k < e->out->count; ++k)
+        qnnrt_ir__wide_set(e->out, k, k / e->out->dims[1] == k % e->out->dims[1]);
+    return 1;
+}
+
+static int qnnrt_ir__eval_nothing(qnnrt_ir__eval *e)
+{
+    (void)e;
+    return 1;
+}
+
+/* =====================================================================================
+   EVALUATION: PLACES                                                       >>eval_index
+   Operators that read and write places given by indices, and those that find places.
+   Needs: >>attr >>shape_index >>wide >>eval_math     Knows nothing of: layers
+   ===================================================================================== */
+
 /* Refuse an index. Return 0. */
 static int qnnrt_ir__move_no(qnnrt_ir__eval *e, int64_t index, int64_t least, int64_t size)
 {
@@ -6704,71 +7163,131 @@ static int qnnrt_ir__move_index(qnnrt_ir__eval *e, int64_t *index, int64_t size)
     return 1;
 }
 
-/* embedding, index_select, gather, index_copy: indices along one dimension */
+/* embedding, index_select: rows of one dimension */
 static int qnnrt_ir__eval_select(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0], *ids = &e->in[1];
-    const int copies = qnnrt_ir__eval_is(e->node, "index_copy"), gathers =
-        qnnrt_ir__eval_is(e->node, "gather");
     const uint32_t axis =
         qnnrt_ir__eval_is(e->node, "embedding") ? 0 : qnnrt_ir__eval_axis(e, "dim", x->rank);
-    int64_t outer, size, inner, o, n, k, stride[QNNRT_IR_RANK];
-    qnnrt_ir__walk w;
-    uint32_t d;
+    int64_t outer, size, inner, o, n, k;
     qnnrt_ir__wide_split(x, axis, &outer, &size, &inner);
-    if (gathers) {
-        qnnrt_ir__walk_strides(x, stride);
-        qnnrt_ir__walk_begin(&w, e->out->rank, e->out->dims);
-        for (k = 0; k < e->out->count; ++k, qnnrt_ir__walk_next(&w)) {
-            const int64_t index = qnnrt_ir__wide_i(ids, k);
-            int64_t from = 0;
-            if (index < 0 || index >= size) return qnnrt_ir__move_no(e, index, 0, size);
-            for (d = 0; d < x->rank; ++d) from += (d == axis ? index : w.at[d]) * stride[d];
-            qnnrt_ir__wide_move(e->out, k, x, from);
-        }
-        return 1;
-    }
-    if (copies) for (k = 0; k < x->count; ++k) qnnrt_ir__wide_move(e->out, k, x, k);
     for (o = 0; o < outer; ++o) {
         for (n = 0; n < ids->count; ++n) {
             const int64_t index = qnnrt_ir__wide_i(ids, n);
             if (index < 0 || index >= size) return qnnrt_ir__move_no(e, index, 0, size);
-            for (k = 0; k < inner; ++k) {
-                const int64_t row = (o * size + index) * inner + k, item =
-                    (o * ids->count + n) * inner + k;
-                if (copies) qnnrt_ir__wide_move(e->out, row, &e->in[2], item);
-                else qnnrt_ir__wide_move(e->out, item, x, row);
-            }
+            for (k = 0; k < inner; ++k)
+                qnnrt_ir__wide_move(e->out, (o * ids->count + n) * inner + k, x,
+                                    (o * size + index) * inner + k);
         }
     }
     return 1;
 }
 
-/* scatter: each element of the source, or the value, goes where its index says. */
+/* Get a tensor as one of one dimension. */
+static qnnrt_ir__wide qnnrt_ir__move_flat(const qnnrt_ir__wide *x)
+{
+    qnnrt_ir__wide flat = *x;
+    flat.rank = 1;
+    flat.dims[0] = x->count;
+    return flat;
+}
+
+/* Let tensor k take part in a walk along its own dimensions, those of 1 repeated. */
+static void qnnrt_ir__move_along(qnnrt_ir__walk *w, int k, const qnnrt_ir__wide *x)
+{
+    uint32_t d;
+    qnnrt_ir__walk_strides(x, w->stride[k]);
+    for (d = 0; d < x->rank; ++d) if (x->dims[d] == 1) w->stride[k][d] = 0;
+}
+
+/* gather, take_along_dim, take: an element for each index */
+static int qnnrt_ir__eval_gather(qnnrt_ir__eval *e)
+{
+    const int takes = qnnrt_ir__eval_is(e->node, "take");
+    const int flat = !qnnrt_ir__attr_has(e->node, "dim") || e->in[0].rank == 0;
+    const qnnrt_ir__wide x = flat ? qnnrt_ir__move_flat(&e->in[0]) : e->in[0];
+    const qnnrt_ir__wide ids = flat ? qnnrt_ir__move_flat(&e->in[1]) : e->in[1];
+    const uint32_t axis = flat ? 0 : qnnrt_ir__eval_axis(e, "dim", x.rank);
+    int64_t k, index, stride[QNNRT_IR_RANK];
+    qnnrt_ir__walk w;
+    qnnrt_ir__walk_begin(&w, ids.rank, flat ? ids.dims : e->out->dims);
+    qnnrt_ir__walk_strides(&x, stride);
+    qnnrt_ir__move_along(&w, 0, &ids);
+    qnnrt_ir__move_along(&w, 1, &x);
+    w.stride[1][axis] = 0;
+    for (k = 0; k < e->out->count; ++k, qnnrt_ir__walk_next(&w)) {
+        index = qnnrt_ir__wide_i(&ids, w.place[0]);
+        if (!takes && index < 0) return qnnrt_ir__move_no(e, index, 0, x.dims[axis]);
+        if (!qnnrt_ir__move_index(e, &index, x.dims[axis])) return 0;
+        qnnrt_ir__wide_move(e->out, k, &x, w.place[1] + index * stride[axis]);
+    }
+    return 1;
+}
+
+/* Join an element of x, times a factor, with one that is there. */
+static void qnnrt_ir__move_join(qnnrt_ir__wide *out, int64_t at, const qnnrt_ir__wide *x,
+                                int64_t from, char by, double factor)
+{
+    if (by == '=') {
+        qnnrt_ir__wide_move(out, at, x, from);
+    } else if (out->whole && x->whole) {
+        const int64_t a = qnnrt_ir__wide_i(out, at), i = qnnrt_ir__wide_i(x, from);
+        const int64_t b = (int64_t)((uint64_t)i * (uint64_t)qnnrt_ir__wide_round(factor));
+        qnnrt_ir__wide_set(out, at, by == '*' ? (int64_t)((uint64_t)a * (uint64_t)b) :
+                                    by == '>' ? (a > b ? a : b) : by == '<' ? (a < b ? a : b) :
+                                    (int64_t)((uint64_t)a + (uint64_t)b));
+    } else {
+        const double a = qnnrt_ir__wide_f(out, at), b = factor * qnnrt_ir__wide_f(x, from);
+        qnnrt_ir__wide_put(out, at, by == '*' ? a * b : by == '>' ? (a > b || a != a ? a : b) :
+                                    by == '<' ? (a < b || a != a ? a : b) : a + b);
+    }
+}
+
+/* scatter, put, index_copy and their like: each element of the source, or a number, goes where its
+   index says. */
 static int qnnrt_ir__eval_scatter(qnnrt_ir__eval *e)
 {
-    const qnnrt_ir__wide *x = &e->in[0], *ids = &e->in[1], *source = qnnrt_ir__eval_in(e, 2);
-    const uint32_t axis = qnnrt_ir__eval_axis(e, "dim", x->rank);
-    const int64_t size = x->rank == 0 ? 1 : x->dims[axis];
-    int64_t k, stride[QNNRT_IR_RANK], apart[QNNRT_IR_RANK];
+    const char by = qnnrt_ir__shape_join_by(e->node);
+    const int puts = qnnrt_ir__eval_is(e->node, "put"), fills =
+        qnnrt_ir__eval_is(e->node, "index_fill"), whole = puts || e->in[0].rank == 0;
+    const int rows = whole || strncmp(e->node->op, "index_", 6) == 0;
+    const int self = qnnrt_ir_int(e->node, "include_self", 1) != 0;
+    const double factor = qnnrt_ir_float(e->node, "alpha", 1);
+    const qnnrt_ir__wide x = whole ? qnnrt_ir__move_flat(&e->in[0]) : e->in[0], *ids = &e->in[1];
+    const uint32_t axis = whole ? 0 : qnnrt_ir__eval_axis(e, "dim", x.rank);
+    int64_t k, index, step, total = 1, *seen = NULL;
     qnnrt_ir__wide value;
     qnnrt_ir__walk w;
     uint32_t d;
-    if (source == NULL && !qnnrt_ir__eval_scalar(e, "value", &value)) return 0;
-    if (source == NULL) memset(apart, 0, sizeof(apart));
-    else qnnrt_ir__walk_strides(source, apart);
-    qnnrt_ir__walk_strides(x, stride);
-    for (k = 0; k < x->count; ++k) qnnrt_ir__wide_move(e->out, k, x, k);
-    qnnrt_ir__walk_begin(&w, ids->rank, ids->dims);
-    for (k = 0; k < ids->count; ++k, qnnrt_ir__walk_next(&w)) {
-        const int64_t index = qnnrt_ir__wide_i(ids, k);
-        int64_t to = 0, from = 0;
-        if (index < 0 || index >= size) return qnnrt_ir__move_no(e, index, 0, size);
-        for (d = 0; d < x->rank; ++d) {
-            to += (d == axis ? index : w.at[d]) * stride[d];
-            from += w.at[d] * apart[d];
-        }
-        qnnrt_ir__wide_move(e->out, to, source != NULL ? source : &value, from);
+    if (qnnrt_ir__eval_in(e, 2) != NULL) value = e->in[2];
+    else if (!qnnrt_ir__eval_scalar(e, "value", &value)) return 0;
+    if (by == '/' || !self) {
+        seen = (int64_t *)qnnrt_ir__eval_get(e, x.count, sizeof(*seen));
+        if (seen == NULL) return 0;
+    }
+    for (k = 0; k < x.count; ++k) qnnrt_ir__wide_move(e->out, k, &x, k);
+    qnnrt_ir__walk_begin(&w, x.rank, rows ? x.dims : ids->dims);
+    if (rows) w.dims[axis] = ids->count;
+    for (d = 0; d < w.rank; ++d) total *= w.dims[d];
+    qnnrt_ir__walk_strides(&x, w.stride[0]);
+    step = w.stride[0][axis];
+    w.stride[0][axis] = 0;
+    if (rows) w.stride[1][axis] = 1;
+    else qnnrt_ir__walk_strides(ids, w.stride[1]);
+    if (whole) w.stride[2][0] = value.count > 1;
+    else if (value.rank == x.rank) qnnrt_ir__walk_strides(&value, w.stride[2]);
+    for (k = 0; k < total; ++k, qnnrt_ir__walk_next(&w)) {
+        index = qnnrt_ir__wide_i(ids, w.place[1]);
+        if (!puts && !fills && index < 0) return qnnrt_ir__move_no(e, index, 0, x.dims[axis]);
+        if (!qnnrt_ir__move_index(e, &index, x.dims[axis])) return 0;
+        index = w.place[0] + index * step;
+        qnnrt_ir__move_join(e->out, index, &value, w.place[2],
+                            seen != NULL && !self && seen[index] == 0 ? '=' : by, factor);
+        if (seen != NULL) ++seen[index];
+    }
+    for (k = 0; by == '/' && k < x.count; ++k) {
+        const double f = qnnrt_ir__wide_f(e->out, k) / (double)(seen[k] + self);
+        if (seen[k] > 0) qnnrt_ir__wide_put(e->out, k, e->out->whole ? floor(f) : f);
     }
     return 1;
 }
@@ -6794,53 +7313,201 @@ static int qnnrt_ir__eval_masked_scatter(qnnrt_ir__eval *e)
     return 1;
 }
 
-/* Return true if element a comes after element b. NaN counts as the largest. */
-static int qnnrt_ir__move_after(const qnnrt_ir__wide *x, int64_t a, int64_t b, int descending)
+/* Return an integer in the order of an element. NaN counts as the largest. */
+static int64_t qnnrt_ir__move_key(const qnnrt_ir__wide *x, int64_t at)
 {
-    double f, g;
-    if (x->whole) {
-        const int64_t i = qnnrt_ir__wide_i(x, a), j = qnnrt_ir__wide_i(x, b);
-        return descending ? i < j : i > j;
-    }
-    f = qnnrt_ir__wide_f(x, a);
-    g = qnnrt_ir__wide_f(x, b);
-    if (descending) return f < g || (f == f && g != g);
-    return f > g || (f != f && g == g);
+    double f;
+    int64_t bits;
+    if (x->whole) return qnnrt_ir__wide_i(x, at);
+    f = qnnrt_ir__wide_f(x, at);
+    memcpy(&bits, &f, sizeof bits);
+    return f != f ? INT64_MAX : bits < 0 ? -(bits & INT64_MAX) : bits;
 }
 
-/* sort and argsort: merge runs of 1, 2, 4, ... elements; equal ones keep their order. */
-static int qnnrt_ir__eval_sort(qnnrt_ir__eval *e)
+/* Sort places by their keys: merge runs of 1, 2, 4, ... elements, of which `most` are needed; equal
+   ones keep their order. Return the one of two rooms that has them. */
+static int64_t *qnnrt_ir__move_sort(const int64_t *keys, int64_t size, int64_t most, int64_t *now,
+                                    int64_t *next)
 {
-    const qnnrt_ir__wide *x = &e->in[0];
-    const int descending = qnnrt_ir_int(e->node, "descending", 0) != 0;
-    qnnrt_ir__wide *const places = &e->out[e->out_count - 1];
-    int64_t outer, size, inner, o, n, run, *now, *next;
-    qnnrt_ir__wide_split(x, qnnrt_ir__eval_axis(e, "dim", x->rank), &outer, &size, &inner);
-    now = (int64_t *)qnnrt_ir__eval_get(e, size, sizeof(*now));
-    next = (int64_t *)qnnrt_ir__eval_get(e, size, sizeof(*next));
-    if (now == NULL || next == NULL) return 0;
+    int64_t n, run;
+    for (n = 0; n < size; ++n) now[n] = n;
+    for (run = 1; run < size; run *= 2) {
+        int64_t *const was = now;
+        for (n = 0; n < size; n += 2 * run) {
+            const int64_t middle = n + run < size ? n + run : size;
+            const int64_t last = middle + run < size ? middle + run : size;
+            const int64_t end = last - n < most ? last : n + most;
+            int64_t a = n, b = middle, to = n;
+            while (to < end)
+                next[to++] = b == last || b - middle >= most ||
+                             (a < middle && keys[now[a]] <= keys[now[b]]) ? now[a++] : now[b++];
+        }
+        now = next;
+        next = was;
+    }
+    return now;
+}
+
+/* Return which of sorted places is the result of kthvalue, median or mode; 0 of others. */
+static int64_t qnnrt_ir__move_kth(const qnnrt_ir__eval *e, const int64_t *keys,
+                                  const int64_t *order, int64_t size)
+{
+    const int nan = qnnrt_ir__eval_is(e->node, "nanmedian");
+    int64_t n, begin = 0, best = 0, most = 0, whole = size;
+    if (qnnrt_ir__eval_is(e->node, "kthvalue")) return qnnrt_ir_int(e->node, "k", 1) - 1;
+    if (nan || qnnrt_ir__eval_is(e->node, "median")) {
+        while (!e->in[0].whole && whole > 0 && keys[order[whole - 1]] == INT64_MAX) --whole;
+        return whole < size && !nan ? whole : whole > 0 ? (whole - 1) / 2 : 0;
+    }
+    for (n = 0; qnnrt_ir__eval_is(e->node, "mode") && n < size; ++n) {
+        if (keys[order[n]] != keys[order[begin]]) begin = n;
+        if (n - begin >= most) { most = n - begin + 1; best = n; }
+    }
+    return best;
+}
+
+/* sort, argsort, msort, topk, kthvalue, median, mode: some of the sorted elements, with their
+   places */
+static int qnnrt_ir__eval_order(qnnrt_ir__eval *e)
+{
+    const int whole = e->node->info->args[0] == '\0';   /* median.default */
+    const qnnrt_ir__wide x = whole ? qnnrt_ir__move_flat(&e->in[0]) : e->in[0];
+    const int places = qnnrt_ir__eval_is(e->node, "argsort");
+    const int top = qnnrt_ir__eval_is(e->node, "topk");
+    const int descending = qnnrt_ir_int(e->node, top ? "largest" : "descending", top) != 0;
+    int64_t outer, size, inner, o, n, count, first, *keys, *rooms[2], *order;
+    qnnrt_ir__wide_split(&x, whole ? 0 : qnnrt_ir__eval_axis(e, "dim", x.rank), &outer, &size,
+                         &inner);
+    keys = (int64_t *)qnnrt_ir__eval_get(e, size, sizeof(*keys));
+    rooms[0] = (int64_t *)qnnrt_ir__eval_get(e, size, sizeof(**rooms));
+    rooms[1] = (int64_t *)qnnrt_ir__eval_get(e, size, sizeof(**rooms));
+    if (keys == NULL || rooms[0] == NULL || rooms[1] == NULL) return 0;
+    count = e->out->count / (outer * inner);
     for (o = 0; o < outer * inner; ++o) {
         const int64_t from = o / inner * size * inner + o % inner;
-        for (n = 0; n < size; ++n) now[n] = n;
-        for (run = 1; run < size; run *= 2) {
-            int64_t *const was = now;
-            for (n = 0; n < size; n += 2 * run) {
-                const int64_t middle = n + run < size ? n + run : size;
-                const int64_t end = n + 2 * run < size ? n + 2 * run : size;
-                int64_t a = n, b = middle, to = n;
-                while (to < end)
-                    next[to++] = b == end || (a < middle && !qnnrt_ir__move_after(
-                        x, from + now[a] * inner, from + now[b] * inner, descending))
-                                 ? now[a++] : now[b++];
-            }
-            now = next;
-            next = was;
-        }
+        const int64_t to = o / inner * count * inner + o % inner;
         for (n = 0; n < size; ++n) {
-            qnnrt_ir__wide_set(places, from + n * inner, now[n]);
-            if (e->out_count > 1)
-                qnnrt_ir__wide_move(e->out, from + n * inner, x, from + now[n] * inner);
+            const int64_t key = qnnrt_ir__move_key(&x, from + n * inner);
+            keys[n] = descending ? ~key : key;
         }
+        order = qnnrt_ir__move_sort(keys, size, top ? count : size, rooms[0], rooms[1]);
+        first = qnnrt_ir__move_kth(e, keys, order, size);
+        for (n = 0; n < count; ++n) {
+            const int64_t at = order[first + n];
+            if (!places) qnnrt_ir__wide_move(e->out, to + n * inner, &x, from + at * inner);
+            if (places || e->out_count > 1)
+                qnnrt_ir__wide_set(&e->out[!places], to + n * inner, at);
+        }
+    }
+    return 1;
+}
+
+/* cummax, cummin: the best so far, and its last place; logcumsumexp: the logarithm of a sum */
+static int qnnrt_ir__eval_scan(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    const int least = qnnrt_ir__eval_is(e->node, "cummin"), sums = e->out_count == 1;
+    int64_t outer, size, inner, o, n, best = 0, top = 0;
+    qnnrt_ir__wide_split(x, qnnrt_ir__eval_axis(e, "dim", x->rank), &outer, &size, &inner);
+    for (o = 0; o < outer * inner; ++o) {
+        const int64_t from = o / inner * size * inner + o % inner;
+        double sum = -HUGE_VAL;
+        for (n = 0; n < size; ++n) {
+            const int64_t at = from + n * inner;
+            int64_t key = qnnrt_ir__move_key(x, at);
+            if (sums) {
+                const double f = qnnrt_ir__wide_f(x, at), far = fabs(f - sum);
+                sum = f == sum && far != far ? f : (f > sum || f != f ? f : sum) + log1p(exp(-far));
+                qnnrt_ir__wide_put(e->out, at, sum);
+                continue;
+            }
+            if (least && (x->whole || key != INT64_MAX)) key = ~key;
+            if (n == 0 || key >= top) { top = key; best = n; }
+            qnnrt_ir__wide_move(e->out, at, x, from + best * inner);
+            qnnrt_ir__wide_set(&e->out[1], at, best);
+        }
+    }
+    return 1;
+}
+
+/* searchsorted, bucketize: the first place whose element is not below, or with `right` above */
+static int qnnrt_ir__eval_search(qnnrt_ir__eval *e)
+{
+    const size_t of = e->node->op[0] == 'b';
+    const qnnrt_ir__wide *row = &e->in[of], *x = &e->in[1 - of], *sorter = qnnrt_ir__eval_in(e, 2);
+    const int right = qnnrt_ir_int(e->node, "right", 0) != 0 ||
+                      qnnrt_ir__eval_text(e->node, "side", "right");
+    const int64_t size = row->dims[row->rank - 1];
+    const int64_t each = row->rank == 1 || x->rank == 0 ? x->count : x->dims[x->rank - 1];
+    int64_t k;
+    for (k = 0; k < x->count; ++k) {
+        const int64_t begin = row->rank == 1 ? 0 : k / each * size;
+        int64_t low = 0, high = size;
+        while (low < high) {
+            const int64_t middle = low + (high - low) / 2;
+            int64_t at = begin + middle, i, j;
+            int above;
+            if (sorter != NULL) {
+                at = qnnrt_ir__wide_i(sorter, at);
+                if (!qnnrt_ir__move_index(e, &at, size)) return 0;
+                at += begin;
+            }
+            if (row->whole && x->whole) {
+                i = qnnrt_ir__wide_i(row, at);
+                j = qnnrt_ir__wide_i(x, k);
+                above = right ? i > j : i >= j;
+            } else {
+                const double f = qnnrt_ir__wide_f(row, at), g = qnnrt_ir__wide_f(x, k);
+                above = right ? f > g : f >= g;
+            }
+            if (above) high = middle;
+            else low = middle + 1;
+        }
+        qnnrt_ir__wide_set(e->out, k, low);
+    }
+    return 1;
+}
+
+/* histc: how many elements are in each part from min to max. bincount: sums of weights, or 1 */
+static int qnnrt_ir__eval_counts(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0], *weight = qnnrt_ir__eval_in(e, 1);
+    const int64_t size = e->out->count;
+    double low = qnnrt_ir_float(e->node, "min", 0), high = qnnrt_ir_float(e->node, "max", 0);
+    const int open = low >= high && low <= high;
+    double *sums = (double *)qnnrt_ir__eval_get(e, size, sizeof(*sums));
+    int64_t k, at;
+    if (sums == NULL) return 0;
+    for (k = 0; open && k < x->count; ++k) {
+        const double f = qnnrt_ir__wide_f(x, k);
+        if (k == 0 || f < low) low = f;
+        if (k == 0 || f > high) high = f;
+    }
+    if (low >= high && low <= high) { low -= 1; high += 1; }
+    for (k = 0; k < x->count; ++k) {
+        if (!x->whole) {
+            const double f = qnnrt_ir__wide_f(x, k);
+            if (!(f >= low && f <= high)) continue;
+            at = (int64_t)((f - low) * (double)size / (high - low));
+            if (at >= size) at = size - 1;
+        } else {
+            at = qnnrt_ir__wide_i(x, k);
+            if (at < 0 || at >= size) return qnnrt_ir__move_no(e, at, 0, size);
+        }
+        sums[at] += weight != NULL ? qnnrt_ir__wide_f(weight, k) : 1;
+    }
+    for (k = 0; k < size; ++k) qnnrt_ir__wide_put(e->out, k, sums[k]);
+    return 1;
+}
+
+static int qnnrt_ir__eval_one_hot(qnnrt_ir__eval *e)
+{
+    const int64_t size = e->out->dims[e->out->rank - 1];
+    int64_t k, index;
+    for (k = 0; k < e->out->count; ++k) {
+        index = qnnrt_ir__wide_i(&e->in[0], k / size);
+        if (index < 0 || index >= size) return qnnrt_ir__move_no(e, index, 0, size);
+        qnnrt_ir__wide_set(e->out, k, index == k % size);
     }
     return 1;
 }
@@ -6893,86 +7560,10 @@ static int qnnrt_ir__eval_index(qnnrt_ir__eval *e)
             if (!qnnrt_ir__move_index(e, &index, x->dims[d])) return 0;
             to += index * stride[d];
         }
-        if (puts) qnnrt_ir__wide_move(e->out, to, from, w.place[0]);
+        if (puts) qnnrt_ir__move_join(e->out, to, from, w.place[0],
+                                      qnnrt_ir__shape_join_by(e->node), 1);
         else qnnrt_ir__wide_move(e->out, k, x, to);
     }
-    return 1;
-}
-
-static int qnnrt_ir__eval_slice_scatter(qnnrt_ir__eval *e)
-{
-    const qnnrt_ir__wide *x = &e->in[0], *from = &e->in[1];
-    const uint32_t axis = qnnrt_ir__eval_axis(e, "dim", x->rank);
-    const int64_t step = qnnrt_ir_int(e->node, "step", 1);
-    int64_t begin = qnnrt_ir_int(e->node, "start", 0), outer, size, inner, k;
-    qnnrt_ir__wide_split(from, axis, &outer, &size, &inner);
-    if (begin < 0) begin += x->dims[axis];
-    if (begin < 0) begin = 0;
-    for (k = 0; k < x->count; ++k) qnnrt_ir__wide_move(e->out, k, x, k);
-    for (k = 0; k < from->count; ++k) {
-        const int64_t row = begin + k / inner % size * step;
-        qnnrt_ir__wide_move(e->out, (k / inner / size * x->dims[axis] + row) * inner + k % inner,
-                            from, k);
-    }
-    return 1;
-}
-
-static int qnnrt_ir__eval_triangle(qnnrt_ir__eval *e)
-{
-    const qnnrt_ir__wide *x = &e->in[0];
-    const int64_t diagonal = qnnrt_ir_int(e->node, "diagonal", 0);
-    const int upper = qnnrt_ir__eval_is(e->node, "triu");
-    int64_t k, rows, columns;
-    rows = x->dims[x->rank - 2];
-    columns = x->dims[x->rank - 1];
-    for (k = 0; k < x->count; ++k) {
-        const int64_t distance = k % columns - k / columns % rows;
-        if (upper ? distance >= diagonal : distance <= diagonal)
-            qnnrt_ir__wide_move(e->out, k, x, k);
-        else qnnrt_ir__wide_put(e->out, k, 0);
-    }
-    return 1;
-}
-
-/* full, ones, zeros, fill, scalar_tensor: one number */
-static int qnnrt_ir__eval_fill(qnnrt_ir__eval *e)
-{
-    static const char *const names[] = { "fill_value", "value", "s" };
-    qnnrt_ir__wide number;
-    int64_t k;
-    size_t i;
-    memset(&number, 0, sizeof(number));
-    for (i = 0; i < 3; ++i)
-        if (qnnrt_ir__attr_has(e->node, names[i]) && !qnnrt_ir__eval_scalar(e, names[i], &number))
-            return 0;
-    for (k = 0; k < e->out->count; ++k) {
-        if (number.bytes > 0) qnnrt_ir__wide_move(e->out, k, &number, 0);
-        else qnnrt_ir__wide_put(e->out, k, strstr(e->node->op, "ones") != NULL);
-    }
-    return 1;
-}
-
-static int qnnrt_ir__eval_arange(qnnrt_ir__eval *e)
-{
-    double begin = qnnrt_ir_float(e->node, "start", 0), step = qnnrt_ir_float(e->node, "step", 1);
-    int64_t k;
-    if (e->out->whole) modf(begin, &begin);              /* both become integers first */
-    if (e->out->whole) modf(step, &step);
-    for (k = 0; k < e->out->count; ++k) qnnrt_ir__wide_put(e->out, k, begin + (double)k * step);
-    return 1;
-}
-
-static int qnnrt_ir__eval_getitem(qnnrt_ir__eval *e)
-{
-    int64_t index = qnnrt_ir_int(e->node, "index", 0), k;
-    if (index < 0) index += (int64_t)e->in_count;
-    for (k = 0; k < e->out->count; ++k) qnnrt_ir__wide_move(e->out, k, &e->in[index], k);
-    return 1;
-}
-
-static int qnnrt_ir__eval_nothing(qnnrt_ir__eval *e)
-{
-    (void)e;
     return 1;
 }
 
@@ -7242,6 +7833,32 @@ static int qnnrt_ir__gemm_matmul(qnnrt_ir__eval *e, size_t first)
         p.b.at = w.place[1] * p.depth * p.columns;
         p.plus.at = w.place[2];
         p.at = i;
+        qnnrt_ir__gemm_run(&p);
+    }
+    return 1;
+}
+
+/* Rows up to ends[g] times matrix g. Rows after the last end are 0. */
+static int qnnrt_ir__eval_grouped(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0], *w = &e->in[1], *ends = &e->in[2];
+    int64_t g, begin = 0, end, k;
+    qnnrt_ir__gemm p;
+    if (!qnnrt_ir__gemm_begin(e, &p, e->out)) return 0;
+    for (k = 0; k < e->out->count; ++k) qnnrt_ir__wide_put(e->out, k, 0);
+    p.a.x = x;
+    p.b.x = w;
+    p.depth = p.a.row = x->dims[1];
+    p.columns = p.row = p.b.step = w->dims[2];
+    p.a.step = p.b.row = p.step = 1;
+    for (g = 0; g < w->dims[0]; ++g, begin = end) {
+        end = qnnrt_ir__wide_i(ends, g);
+        if (end < begin || end > x->dims[0])
+            return qnnrt_ir__eval_no(e, "offs does not rise, or leaves the rows");
+        p.rows = end - begin;
+        p.a.at = begin * p.a.row;
+        p.b.at = g * p.depth * p.columns;
+        p.at = begin * p.row;
         qnnrt_ir__gemm_run(&p);
     }
     return 1;
@@ -7965,8 +8582,8 @@ static int qnnrt_ir__eval_fft(qnnrt_ir__eval *e)
 /* =====================================================================================
    EVALUATION                                                                      >>eval
    Computes nodes and graphs.
-   Needs: >>config >>attr >>dtype >>shape >>ops >>wide >>eval_math >>eval_move >>gemm
-   >>eval_net     Knows nothing of: files
+   Needs: >>config >>attr >>dtype >>shape >>ops >>infer >>wide >>eval_math >>eval_move
+   >>gemm >>eval_net     Knows nothing of: files
    ===================================================================================== */
 
 static int (*const qnnrt_ir__eval_of[])(qnnrt_ir__eval *e) = {
@@ -8110,7 +8727,7 @@ static qnnrt_result qnnrt_ir__eval_node(const qnnrt_hooks *hooks, const qnnrt_ir
 /* =====================================================================================
    FOLD                                                                            >>fold
    What a node takes, and one whose outputs become constants.
-   Needs: >>config >>attr >>dtype >>ops >>graph >>eval_math >>eval_move >>gemm >>eval_net
+   Needs: >>config >>attr >>dtype >>ops >>graph >>eval_math >>eval_index >>gemm >>eval_net
    >>fourier >>eval     Knows nothing of: files
    ===================================================================================== */
 
@@ -8187,10 +8804,11 @@ static double qnnrt_ir__fold_inner(const qnnrt_ir_node *node, const qnnrt_ir_val
             area *= qnnrt_ir__fold_ratio(qnnrt_ir__fold_size(x, d), qnnrt_ir__fold_size(y, d)) + 2;
         return 16 * made * area;
     }
-    if (eval == qnnrt_ir__eval_topk)
-        return 16 * (double)x->count * (double)qnnrt_ir_int(node, "k", 1);
     if (eval == qnnrt_ir__eval_fft) return 1024 * (double)x->rank * (made + (double)x->count);
-    if (eval == qnnrt_ir__eval_sort) return 16 * 32 * (double)x->count;
+    if (eval == qnnrt_ir__eval_grouped)
+        return qnnrt_ir__fold_product(1, made, 1, depth) + (double)w->count * 16;
+    if (eval == qnnrt_ir__eval_search) return 16 * 64 * made;
+    if (eval == qnnrt_ir__eval_order) return 16 * 32 * (double)x->count;
     if (eval == qnnrt_ir__eval_index) return 64 * (made + (double)x->count) * (double)x->rank;
     return 0;
 }
@@ -8283,7 +8901,7 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_fold_node(qnnrt_ir *ir, qnnrt_ir_node *node, 
    PUBLIC                                                                        >>public
    The functions of the header.
    Needs: >>config >>dtype >>shape >>ops >>graph >>find >>check >>text >>parse >>document >>resolve
-          >>eval     Knows nothing of: JSON
+          >>infer >>eval     Knows nothing of: JSON
    ===================================================================================== */
 
 /* ---- reading ---- */

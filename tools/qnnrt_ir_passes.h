@@ -3570,6 +3570,36 @@ static qnnrt_pass__span qnnrt_pass__spans_bits(const qnnrt_ir_node *node, uint32
     return qnnrt_pass__spans_make(a.low < 0 || b.low < 0 ? -power : 0, power - 1);
 }
 
+/* Places in a row, or how many elements there are. */
+static qnnrt_pass__span qnnrt_pass__spans_found(const qnnrt_ir_node *node, uint32_t row)
+{
+    const qnnrt_ir_value *x = qnnrt_ir_input(node, row);
+    return qnnrt_pass__spans_make(0, x != NULL ? (double)x->count : 0);
+}
+
+/* Elements that take the places of others, or are added to them. */
+static qnnrt_pass__span qnnrt_pass__spans_joined(const qnnrt_ir_node *node, uint32_t mode)
+{
+    const int value = qnnrt_ir_attr_find(node, "value") != NULL;
+    const size_t last = node->input_count - (value ? 0 : 1);     /* the source */
+    const qnnrt_ir_attr *way = qnnrt_ir_attr_find(node, "reduce");
+    const qnnrt_pass__span a = qnnrt_pass__spans_in(node, 0, NULL);
+    const qnnrt_pass__span b = qnnrt_pass__spans_in(node, last, value ? "value" : NULL);
+    const char *const text = way != NULL ? way->text : "";
+    double size = qnnrt_pass__spans_size(b) * fabs(qnnrt_ir_float(node, "alpha", 1));
+    size_t i;
+    (void)mode;
+    if (text[0] == 'p' || text[0] == 'm')                /* products, and means by their sums */
+        return qnnrt_pass__spans_make(-HUGE_VAL, HUGE_VAL);
+    if (strncmp(text, "am", 2) == 0 ||
+        (way == NULL && strstr(node->op, "_add") == NULL &&
+         qnnrt_ir_int(node, "accumulate", 0) == 0)) return qnnrt_pass__spans_hull(a, b);
+    for (i = 1; i < last; ++i)
+        if (node->inputs[i] != NULL) size *= (double)node->inputs[i]->count;
+    size += qnnrt_pass__spans_size(a);
+    return qnnrt_pass__spans_make(-size, size);
+}
+
 static qnnrt_pass__span qnnrt_pass__spans_steps(const qnnrt_ir_node *node, uint32_t mode)
 {
     const double start = qnnrt_ir_float(node, "start", 0), end = qnnrt_ir_float(node, "end", 0);
@@ -3640,11 +3670,23 @@ static const qnnrt_pass__spans_rule qnnrt_pass__spans_rules[] = {
     { "tril", qnnrt_pass__spans_padded, 1 }, { "triu", qnnrt_pass__spans_padded, 1 },
     { "pad", qnnrt_pass__spans_padded, 1 }, { "constant_pad_nd", qnnrt_pass__spans_padded, 1 },
     { "where", qnnrt_pass__spans_moved, 6 }, { "masked_fill", qnnrt_pass__spans_moved, 5 },
-    { "masked_scatter", qnnrt_pass__spans_moved, 5 }, { "scatter", qnnrt_pass__spans_moved, 5 },
+    { "masked_scatter", qnnrt_pass__spans_moved, 5 }, { "scatter", qnnrt_pass__spans_joined, 0 },
+    { "scatter_add", qnnrt_pass__spans_joined, 0 },
+    { "scatter_reduce", qnnrt_pass__spans_joined, 0 }, { "put", qnnrt_pass__spans_joined, 0 },
+    { "index_add", qnnrt_pass__spans_joined, 0 }, { "index_reduce", qnnrt_pass__spans_joined, 0 },
+    { "index_put", qnnrt_pass__spans_joined, 0 }, { "index_fill", qnnrt_pass__spans_moved, 5 },
     { "index_copy", qnnrt_pass__spans_moved, 5 }, { "slice_scatter", qnnrt_pass__spans_moved, 3 },
+    { "select_scatter", qnnrt_pass__spans_moved, 3 },
+    { "diagonal_scatter", qnnrt_pass__spans_moved, 3 },
+    { "as_strided_scatter", qnnrt_pass__spans_moved, 3 },
+    { "diag_embed", qnnrt_pass__spans_padded, 1 }, { "one_hot", qnnrt_pass__spans_ones, 1 },
+    { "eye", qnnrt_pass__spans_ones, 1 },
+    { "linspace", qnnrt_pass__spans_steps, 0 },
+    { "searchsorted", qnnrt_pass__spans_found, 0 }, { "bucketize", qnnrt_pass__spans_found, 1 },
+    { "bincount", qnnrt_pass__spans_found, 0 },
     { "cat", qnnrt_pass__spans_moved, 0xFFFFFFFF },
     { "stack", qnnrt_pass__spans_moved, 0xFFFFFFFF },
-    { "index_put", qnnrt_pass__spans_moved, 0xFFFFFFFF }, { "copy", qnnrt_pass__spans_moved, 2 },
+    { "copy", qnnrt_pass__spans_moved, 2 },
     /* Elements of the first input, in other places. */
     { "alias", qnnrt_pass__spans_moved, 1 }, { "detach", qnnrt_pass__spans_moved, 1 },
     { "clone", qnnrt_pass__spans_moved, 1 }, { "contiguous", qnnrt_pass__spans_moved, 1 },
@@ -3672,6 +3714,14 @@ static const qnnrt_pass__spans_rule qnnrt_pass__spans_rules[] = {
     { "amax", qnnrt_pass__spans_moved, 1 }, { "amin", qnnrt_pass__spans_moved, 1 },
     { "max", qnnrt_pass__spans_moved, 1 }, { "min", qnnrt_pass__spans_moved, 1 },
     { "topk", qnnrt_pass__spans_moved, 1 }, { "sort", qnnrt_pass__spans_moved, 1 },
+    { "msort", qnnrt_pass__spans_moved, 1 }, { "kthvalue", qnnrt_pass__spans_moved, 1 },
+    { "median", qnnrt_pass__spans_moved, 1 }, { "nanmedian", qnnrt_pass__spans_moved, 1 },
+    { "mode", qnnrt_pass__spans_moved, 1 }, { "cummax", qnnrt_pass__spans_moved, 1 },
+    { "cummin", qnnrt_pass__spans_moved, 1 }, { "swapaxes", qnnrt_pass__spans_moved, 1 },
+    { "mT", qnnrt_pass__spans_moved, 1 }, { "diagonal", qnnrt_pass__spans_moved, 1 },
+    { "unfold", qnnrt_pass__spans_moved, 1 }, { "as_strided", qnnrt_pass__spans_moved, 1 },
+    { "rot90", qnnrt_pass__spans_moved, 1 }, { "tensor_split", qnnrt_pass__spans_moved, 1 },
+    { "take", qnnrt_pass__spans_moved, 1 }, { "take_along_dim", qnnrt_pass__spans_moved, 1 },
     { "max_pool1d", qnnrt_pass__spans_moved, 1 }, { "max_pool2d", qnnrt_pass__spans_moved, 1 },
     { "upsample_nearest2d", qnnrt_pass__spans_moved, 1 },
     { "pixel_shuffle", qnnrt_pass__spans_moved, 1 },
@@ -3712,8 +3762,9 @@ static void qnnrt_pass__spans_node(qnnrt_ir_node *node)
         span = qnnrt_pass__spans_of(out);
         if (rule < qnnrt_pass__spans_rules + count) {
             /* The second result of topk, sort and max.dim is an index. */
-            const int place = i > 0 && (qnnrt_pass__spans_named(node->op, "topk") ||
-                qnnrt_pass__spans_named(node->op, "sort") || node->op[0] == 'm');
+            const int place = i > 0 && strchr("tsmkcn", node->op[0]) != NULL &&
+                strncmp(node->op, "split", 5) != 0 && strncmp(node->op, "chunk", 5) != 0 &&
+                strncmp(node->op, "tensor_split", 12) != 0;
             span = place ? qnnrt_pass__spans_place(node, 0) : rule->run(node, rule->mode);
         }
         qnnrt_pass__spans_set(out, span, 2);

@@ -32,7 +32,7 @@ static inline qnnrt_ir *ir_file(const char *stem, qnnrt_error *why)
 /* Return the stem of file i of those that tests/ir/record_ir.py recorded, or NULL. */
 static inline const char *ir_recorded(size_t i)
 {
-    static const char *const stems[] = { "ops", "net", "seq", "random", "elem", "edges" };
+    static const char *const stems[] = { "ops", "net", "seq", "random", "elem", "edges", "index" };
     return i < sizeof(stems) / sizeof(stems[0]) ? stems[i] : NULL;
 }
 

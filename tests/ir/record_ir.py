@@ -58,7 +58,8 @@ def value(x):
 def run(op, *args, **kwargs):
     number = len(graph["nodes"])
     schema = op._schema.arguments
-    inputs, attrs, sizes, masks = [], {k: plain(v) for k, v in kwargs.items()}, [], []
+    inputs, sizes, masks = [], [], []
+    attrs = {k: plain(v) for k, v in kwargs.items() if not isinstance(v, torch.Tensor)}
     given = []
     for argument, arg in zip(schema, args):
         many = "List[Tensor]" in str(argument.type) or "List[Optional[Tensor]]" in str(argument.type)
@@ -76,6 +77,7 @@ def run(op, *args, **kwargs):
         elif not (arg is None and "Tensor" in str(argument.type)):
             attrs[argument.name] = plain(arg)
         given.append(arg)
+    inputs += [value(v) for v in kwargs.values() if isinstance(v, torch.Tensor)]
     if sizes:
         attrs["_tensor_list_sizes"] = sizes
     if masks:

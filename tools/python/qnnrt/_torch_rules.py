@@ -14,6 +14,10 @@ _RULES: Dict[str, Callable[..., Any]] = {}
 # Composite operators that stay as they are: what they are made of checks its own results, or is no easier.
 _WHOLE = re.compile(r"aten\.(linalg_(?!norm|matrix_norm|vecdot|multi_dot|matmul|cross|diagonal)|_linalg_|stft|istft|det|slogdet|logdet|inverse|pinverse|matrix_)")
 
+# Known operators that are taken apart all the same: libraries compute the parts, and the host the whole.
+_PARTS = ("kthvalue.default median.default median.dim searchsorted.Tensor bucketize.Tensor as_strided.default unfold.default diagonal.default "
+          "diag_embed.default select_scatter.default take_along_dim.default one_hot.default rot90.default eye.default eye.m").split()
+
 
 def known(op: Any) -> bool:
     """True for an operator that a graph of qnnrt can have."""
@@ -64,6 +68,27 @@ def _searchsorted(row: Tensor, x: Tensor, *, out_int32: bool = False, right: boo
 @_rule("bucketize.Tensor")
 def _bucketize(x: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     return _searchsorted(boundaries, x, out_int32=out_int32, right=right)
+
+
+@_rule("_embedding_bag.default", "_embedding_bag_forward_only.default")
+def _embedding_bag(table: Tensor, ids: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
+                   per_sample_weights: Optional[Tensor] = None, include_last_offset: bool = False,
+                   padding_idx: int = -1) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
+    """A product with a matrix of which index is in which bag; only its first result is used."""
+    places = torch.arange(ids.shape[0], device=ids.device)
+    begins = offsets[:-1] if include_last_offset else offsets
+    ends = torch.cat([begins[1:], torch.full([1], ids.shape[0], dtype=offsets.dtype, device=ids.device)])
+    inside = (places >= begins.unsqueeze(1)) & (places < ends.unsqueeze(1))
+    inside = inside if padding_idx < 0 else inside & (ids != padding_idx)
+    rows, count = torch.index_select(table, 0, ids), inside.sum(1)
+    if mode == 2:
+        out = torch.where(inside.unsqueeze(2), rows.unsqueeze(0), float("-inf")).amax(1)
+        out = torch.where(count.unsqueeze(1) > 0, out, 0.0)
+    else:
+        rows = rows if per_sample_weights is None else rows * per_sample_weights.unsqueeze(1)
+        out = torch.matmul(inside.to(table.dtype), rows)
+        out = out if mode == 0 else out / count.clamp(min=1).unsqueeze(1)
+    return out, torch.empty_like(ids), count, torch.empty_like(count)
 
 
 # ---- places ----------------------------------------------------------------------------------------
@@ -127,7 +152,8 @@ def decompositions() -> Dict[Any, Callable[..., Any]]:
         if hasattr(aten, packet) and overload in getattr(aten, packet).overloads():
             op = getattr(getattr(aten, packet), overload)
             table[op] = _RULES[name]
-    return {op: function for op, function in table.items() if not known(op) and "backward" not in str(op)}
+    parts = {"aten." + name for name in _PARTS}
+    return {op: function for op, function in table.items() if (not known(op) or str(op) in parts) and "backward" not in str(op)}
 
 
 def folded(nodes: Sequence[Any], constants: Dict[Any, Any]) -> Dict[Any, Any]:
