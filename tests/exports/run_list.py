@@ -146,7 +146,7 @@ def export(entry, folder):
         copy.deepcopy(model)(*copy.deepcopy(args), **copy.deepcopy(kwargs))
     began = time.process_time()
     try:
-        done = qnnrt.export(model, args, folder, kwargs=kwargs, samples=entry.samples)
+        done = qnnrt.export(model, args, folder, kwargs=kwargs, samples=entry.samples, ranges=entry.ranges)
     except qnnrt.Error as error:
         return {"verdict": "not exported", "text": str(error), "hint": getattr(error, "hint", "") or ""}
     seconds = time.process_time() - began

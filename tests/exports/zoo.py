@@ -29,13 +29,14 @@ class Row:
     options: dict       # of the constructor or of the config
     keep: bool = False  # keep the initial values of the weights
     samples: int = 4    # 1 where other inputs than these may not fit
+    ranges: dict = dataclasses.field(default_factory=dict)      # of inputs of integers, where the model asks for their values
 
 
 ROWS = []
 
 
-def row(library, name, kind, inputs, keep=False, samples=4, **options):
-    ROWS.append(Row(name, library, kind, inputs, options, keep, samples))
+def row(library, name, kind, inputs, keep=False, samples=4, ranges=None, **options):
+    ROWS.append(Row(name, library, kind, inputs, options, keep, samples, ranges or {}))
 
 
 def ids(*shape, count=200):
@@ -170,7 +171,7 @@ encoder("nystromformer", "NystromformerModel", num_landmarks=16, segment_means_s
 encoder("roformer", "RoFormerModel", embedding_size=64)
 encoder("rembert", "RemBertModel", input_embedding_size=32, output_embedding_size=32)
 encoder("modernbert", "ModernBertModel", pad_token_id=0, global_attn_every_n_layers=2, local_attention=8)
-encoder("longformer", "LongformerModel", attention_window=8)
+encoder("longformer", "LongformerModel", attention_window=8, ranges={"attention_mask": (0, 1)})
 encoder("big_bird", "BigBirdModel", attention_type="original_full")
 encoder("canine", "CanineModel", {"input_ids": ids(1, 64, count=5000)}, num_hash_buckets=64, max_position_embeddings=128)
 hugging("xlnet", "XLNetModel", TEXT, d_model=64, n_layer=2, n_head=4, d_inner=128, vocab_size=200, use_mems_eval=False)
@@ -357,7 +358,7 @@ def audio(name, kind, inputs, **options):
 
 
 audio("conformer", "Conformer", {"0": normal(1, 20, 32), "1": ("int", [20])}, input_dim=32, num_heads=4, ffn_dim=64, num_layers=2,
-      depthwise_conv_kernel_size=7)
+      depthwise_conv_kernel_size=7, ranges={"lengths": (20, 20)})
 audio("conv_tasnet", "ConvTasNet", {"0": normal(1, 1, 800)}, enc_num_feats=32, msk_num_feats=16, msk_num_hidden_feats=32, msk_num_layers=3, msk_num_stacks=2)
 audio("deepspeech", "DeepSpeech", {"0": normal(1, 1, 20, 32)}, n_feature=32, n_hidden=64)
 audio("emformer", "Emformer", {"0": normal(1, 20, 32), "1": ("int", [16])}, input_dim=32, num_heads=4, ffn_dim=64, num_layers=2, segment_length=4,

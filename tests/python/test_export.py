@@ -90,11 +90,12 @@ class Export(unittest.TestCase):
         return [n["op_type"][5:] for n in self.graph["nodes"]]
 
     def refused(self, model, args, *words, **options):
+        path = os.path.join(os.path.dirname(self.path), "refused")
         with self.assertRaises(qnnrt.UnsupportedError) as caught:
-            qnnrt.export(model, args, self.path, **options)
+            qnnrt.export(model, args, path, **options)
         for word in words:
             self.assertIn(word, str(caught.exception))
-        self.assertFalse(os.path.exists(self.path))
+        self.assertFalse(os.path.exists(path))
         return caught.exception
 
     # ---- the folder
@@ -428,6 +429,62 @@ class Export(unittest.TestCase):
         self.refused(module(lambda self, x: x.nonzero()), torch.randn(2, 4), "aten.nonzero.default", "test_export.py")
         self.refused(module(lambda self, x: x[x > 0]), torch.randn(2, 4), "test_export.py")
         self.refused(module(lambda self, x: x * x.max().item()), torch.randn(2, 4), ".item()", "test_export.py")
+
+    def test_conditions_on_constants(self):
+        class Model(nn.Module):                              # transformers' Encodec: sizes come from buffers
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("stride", torch.tensor(2), persistent=False)
+                self.register_buffer("count", torch.tensor(0))
+
+            def forward(self, x):
+                extra = torch.ceil((x.shape[-1] - 1) / self.stride).to(torch.int64) * self.stride + 2 - x.shape[-1]
+                mask = torch.ones(4, dtype=torch.bool)
+                mask[2] = False
+                if extra > 0:
+                    x = F.pad(x, (0, extra))
+                for i in torch.arange(2):
+                    x = x + int(i)
+                return x[..., : extra + 3] * 2, x[:, mask.nonzero()[:, 0]], x[:, :4][:, mask], torch.zeros_like(x)[mask.sum() - 2]
+        self.export(Model(), torch.randn(2, 5))
+        self.assertEqual([t["shape"] for t in self.graph["graph_outputs"]], [[2, 4], [2, 3], [2, 3], [6]])
+
+    def test_conditions_in_the_ranges_of_inputs(self):
+        def forward(self, x, mask):                          # transformers' Longformer
+            wide = (1.0 - mask[:, None, :].float()) * torch.finfo(torch.float32).min
+            wide[(mask == 2)[:, None, :]] = 5.0
+            if (wide.flatten() > 0).any().item():
+                raise ValueError("global attention")
+            return x + wide
+        args = (torch.randn(1, 3, 4), torch.tensor([[1, 1, 1, 0]]))
+        error = self.refused(module(forward), args, "Could not guard", "test_export.py")
+        self.assertIn("ranges={'args_1': (0, 1)}", error.hint)
+        self.export(module(forward), args, ranges={"args_1": (0, 1)})
+        error = self.refused(module(lambda self, x, n: x[:, :int(n.max())]), (torch.randn(2, 4), torch.tensor([3])), "test_export.py")
+        self.assertIn("ranges={'args_1': (3, 3)}", error.hint)
+
+    def test_conditions_on_inputs_that_mix(self):
+        def outer(self, x, mask):                            # no element depends on one element of the mask alone
+            return x * 2 if (mask[:, None] != mask[None, :]).any() else x
+        self.refused(module(outer), (torch.randn(3), torch.tensor([1, 0, 1])), "test_export.py", ranges={"args_1": (0, 1)})
+
+    def test_a_state_decides_nothing(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("calls", torch.zeros((), dtype=torch.int64))
+
+            def forward(self, x):
+                first = self.calls == 0
+                self.calls += 1
+                return x * 2 if first else x
+        self.refused(Model(), torch.randn(3), "test_export.py")
+
+    def test_strides_of_memory(self):
+        def forward(self, x):                                # of what is not contiguous: transformers' Longformer
+            y = x.transpose(0, 1)
+            return y.as_strided((2, 3), (1, 4), 1), y.transpose(0, 1).as_strided((3,), (2,))
+        self.export(module(forward), torch.randn(3, 4))
 
     def test_random_numbers(self):
         self.refused(module(lambda self, x: x + torch.randn_like(x)), torch.randn(2, 4), "aten.randn_like.default makes random numbers", "test_export.py")

@@ -44,16 +44,16 @@ class Exported:
 class _Export:
     """One export: of a model, or of a program that torch.export made of one."""
 
-    def __init__(self, model: Any, program: Any, args: Sequence[Any], kwargs: Mapping[str, Any], name: Optional[str]) -> None:
+    def __init__(self, model: Any, program: Any, call: Any, ranges: Mapping[str, Sequence[int]], name: Optional[str]) -> None:
         from . import _torch_graph, _torch_samples, _torch_trace, _torch_values
         self.work, self.done = _torch_samples, Exported("")
         self.changed: Set[str] = set()
-        self.model, self.call = model, _torch_values.Call(model, args, kwargs)
+        self.model, self.call = model, call
         self.meta = any(x.device.type == "meta" for x in list(model.parameters()) + list(model.buffers()))
         inputs = [n for n, _ in self.call.tensors]
         if program is None:
-            program, results = _torch_trace.trace(model, self.call)
-            self.graph = _torch_graph.Graph(_torch_trace.functional(program), name or type(model).__name__, inputs, results,
+            program, results = _torch_trace.trace(model, call, ranges)
+            self.graph = _torch_graph.Graph(program, name or type(model).__name__, inputs, results,
                                             _torch_values.Flat.PREFIX)
         else:
             self.graph = _torch_graph.Graph(_torch_trace.functional(program), name or "model", inputs, _torch_graph.result_names(program))
@@ -243,10 +243,12 @@ def export(model: Any, args: Any = (), path: Any = None, *, kwargs: Optional[Map
     try:
         if program is None:
             model.eval()
-        made = _Export(model, program, args, given, name)
+        from ._torch_values import Call
+        call = Call(model, args, given)
+        _check_ranges(ranges, dict(call.tensors))
+        made = _Export(model, program, call, ranges, name)
         if not made.graph.outputs:
             raise errors.ArgumentError("the model returns no tensor")
-        _check_ranges(ranges, dict(made.call.tensors))
         done, rows, results = made.done, [] if made.meta else made.rows(samples, ranges), []
         if rows:
             results = made.compute(rows)

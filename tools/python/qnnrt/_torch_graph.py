@@ -21,6 +21,7 @@ TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # Operators that only check what the export has found out already, or what a run of torch would check.
 _CHECKS = re.compile(r"aten\.(_assert_\w+|_functional_assert_\w+|sym_constrain_range\w*|_print)\.")
+ITEM_HINT = "Keep it a tensor, or pass a number that is no tensor."
 # Arguments that change no value.
 _PLACES = {"device", "layout", "pin_memory", "non_blocking", "memory_format", "copy"}
 
@@ -158,7 +159,7 @@ def check_nodes(module: torch.fx.GraphModule, first: bool = False) -> None:
             continue
         if str(node.target) in ("aten.item.default", "aten._local_scalar_dense.default"):
             raise refuse("a number of the graph is taken out of a tensor (.item(), int(), float() or a condition)", node,
-                         "Keep it a tensor, or pass a number that is no tensor.")
+                         ITEM_HINT)
         for value in _values(node):
             sizes = value.shape if isinstance(value, torch.Tensor) else [value]
             if any(isinstance(s, (torch.SymInt, torch.SymFloat, torch.SymBool)) for s in sizes):

@@ -104,7 +104,13 @@ def _places(sizes: Sequence[int], strides: Sequence[int], offset: int) -> Tensor
 
 @_rule("as_strided.default", "as_strided_copy.default")
 def _as_strided(x: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: Optional[int] = None) -> Tensor:
-    return torch.index_select(x.reshape(-1), 0, _places(size, stride, storage_offset or 0)).view(list(size))
+    # Strides are those of the memory: its order is that of the largest strides first.
+    order = sorted(range(x.ndim), key=lambda d: (-x.stride(d), d))
+    memory = x.permute(order)
+    if not memory.is_contiguous():
+        raise NotImplementedError("as_strided of a tensor whose elements do not follow each other in memory: strides %s" % (tuple(x.stride()),))
+    offset = x.storage_offset() if storage_offset is None else storage_offset
+    return torch.index_select(memory.reshape(-1), 0, _places(size, stride, offset - x.storage_offset())).view(list(size))
 
 
 @_rule("unfold.default", "unfold_copy.default")

@@ -5,13 +5,15 @@ import contextlib
 import os
 import sys
 import traceback
-from typing import Any, Iterator, List, Tuple
+import types
+from typing import Any, Iterator, List, Mapping, Sequence, Tuple
 
 import torch
 
 from . import _errors as errors
 from ._torch_complex import real_form
-from ._torch_graph import TORCH, check_nodes, inline_bodies, refuse, source_of_error
+from ._torch_graph import ITEM_HINT, TORCH, check_nodes, inline_bodies, refuse, source_of_error
+from ._torch_known import Known, possible
 from ._torch_rules import decompositions
 from ._torch_samples import copied, first_line
 from ._torch_values import Call, Flat, plain_layers
@@ -47,9 +49,37 @@ def _transformers_patches() -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def _same_dtypes() -> Iterator[None]:
+    """A layer that a model converts to the dtype that it has stays as it is: a trace cannot replace its parameters."""
+    before = torch.nn.Module.to
+
+    def to(self: torch.nn.Module, *args: Any, **kwargs: Any) -> torch.nn.Module:
+        dtype = torch._C._nn._parse_to(*args, **kwargs)[1]
+        if dtype is None or all(x.dtype == dtype for x in list(self.parameters()) + list(self.buffers()) if x.is_floating_point()):
+            return self
+        return before(self, *args, **kwargs)
+    torch.nn.Module.to = to  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        torch.nn.Module.to = before  # type: ignore[method-assign]
+
+
+def _all_experts(self: Any, hidden_states: torch.Tensor, selected: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    """What a loop over the experts that tokens chose computes, with a loop over all of them."""
+    results = torch.zeros_like(hidden_states)
+    for expert, mask in zip(self.values(), selected.permute(2, 1, 0).bool()):
+        share = torch.where(mask.transpose(0, 1), weights, torch.zeros_like(weights)).sum(1, keepdim=True)
+        results = results + torch.where(share != 0, expert(hidden_states) * share, torch.zeros_like(hidden_states))
+    return results
+
+
 def _without_loops(model: torch.nn.Module) -> torch.nn.Module:
-    """Let the experts of transformers compute in one product: which of them are needed depends on data."""
+    """Let the experts of transformers compute in one product, or all of them: which are needed depends on data."""
     for module in model.modules():
+        if type(module).__name__ == "SwitchTransformersExperts":
+            module.forward = types.MethodType(_all_experts, module)
         config = getattr(module, "config", None)
         if getattr(config, "_experts_implementation", None) is not None:
             config._experts_implementation = "batched_mm"
@@ -62,20 +92,58 @@ def _refused(what: str, error: BaseException) -> errors.UnsupportedError:
     return errors.UnsupportedError("%s: %s%s" % (what, text, "\n  at " + place if place else ""), _DATA_HINT if data else "")
 
 
-def trace(model: torch.nn.Module, call: Call) -> Tuple[Any, List[str]]:
-    """The program of torch.export for a call, and the names of its results."""
-    first = None
-    for around in (contextlib.nullcontext, _transformers_patches):
-        # A trace leaves tensors without data in what a model keeps of its calls: it gets a copy.
-        flat = Flat(_without_loops(copied(model)), call)
+class _Tries:
+    """Attempts at a trace, each with more around it than the one before."""
+
+    def __init__(self, model: torch.nn.Module, call: Call) -> None:
+        self.model, self.call = model, call
+
+    def plain(self, around: Any = contextlib.nullcontext, within: Any = None) -> Any:
+        """One attempt. A trace leaves tensors without data in what a model keeps of its calls: it gets a copy."""
+        flat = Flat(_without_loops(copied(self.model)), self.call, within)
+        with around(), plain_layers(), _all_lines(), _same_dtypes():
+            return functional(torch.export.export(flat, tuple(x.detach() for _, x in self.call.tensors), strict=False))
+
+    def known(self, ranges: Mapping[str, Sequence[int]], around: Any = contextlib.nullcontext) -> Any:
+        """An attempt in which conditions on known values are decided. The values of buffers that the program changes are not known."""
+        buffers = {name: x for name, x in self.model.named_buffers() if x.device.type == "cpu"}
+        for _ in range(2):
+            def within(model: torch.nn.Module, tensors: Sequence[torch.Tensor]) -> Known:
+                mode = Known(buffers, ranges)
+                mode.begin(model, [(name, x) for (name, _), x in zip(self.call.tensors, tensors)])
+                return mode
+            program = self.plain(around, within)
+            changed = {str(s.target).replace(Flat.PREFIX, "", 1) for s in program.graph_signature.output_specs if s.target is not None}
+            if not changed & set(buffers):
+                break
+            buffers = {name: x for name, x in buffers.items() if name not in changed}
+        return program
+
+    def hint(self, ranges: Mapping[str, Sequence[int]]) -> str:
+        """Ranges of inputs with which the trace would come to its end."""
+        more = {name: bounds for name, bounds in possible(self.call.tensors).items() if name not in ranges}
+        for some in [{name: bounds} for name, bounds in more.items()] + ([more] if len(more) > 1 else []):
+            try:
+                self.known({**some, **ranges})
+                return "If %s no other values, say so: ranges=%s." % (" and ".join(some) + (" has" if len(some) == 1 else " have"), some)
+            except Exception:  # pylint: disable=broad-except
+                continue
+        return ""
+
+
+def trace(model: torch.nn.Module, call: Call, ranges: Mapping[str, Sequence[int]]) -> Tuple[Any, List[str]]:
+    """The program of torch.export for a call, as functional() gives it, and the names of its results."""
+    tries, failed = _Tries(model, call), []
+    for attempt in (tries.plain, lambda: tries.known(ranges), lambda: tries.known(ranges, _transformers_patches)):
         try:
-            with around(), plain_layers(), _all_lines():
-                program = torch.export.export(flat, tuple(x.detach() for _, x in call.tensors), strict=False)
-            return program, list(call.results)
+            return attempt(), list(call.results)
         except Exception as error:  # pylint: disable=broad-except
-            first = first or error
-    assert first is not None
-    raise _refused("torch.export cannot trace the model", first) from first
+            failed.append(error)
+    # What a node is refused for says more than where torch stopped.
+    first = next((error for error in failed[1::-1] if isinstance(error, errors.UnsupportedError)), failed[0])
+    refused = first if isinstance(first, errors.UnsupportedError) else _refused("torch.export cannot trace the model", first)
+    hint = tries.hint(ranges) if refused.hint in (_DATA_HINT, ITEM_HINT) else ""
+    raise errors.UnsupportedError(refused.text, hint or refused.hint) from first
 
 
 def functional(program: Any) -> Any:

@@ -145,14 +145,17 @@ class Flat(torch.nn.Module):
 
     PREFIX = "_qnnrt_model."
 
-    def __init__(self, model: torch.nn.Module, call: Call) -> None:
+    def __init__(self, model: torch.nn.Module, call: Call, around: Any = None) -> None:
+        """around: of the call of the model, made of the model and the tensors."""
         super().__init__()
         self._qnnrt_model, self.call = model, call
+        self.around = around or (lambda model, tensors: contextlib.nullcontext())
         self.training = model.training
 
     def forward(self, *tensors: torch.Tensor) -> Tuple[torch.Tensor, ...]:
         kept = [(module, dict(module._buffers)) for module in self._qnnrt_model.modules()]
-        found = tensors_of(self.call(self._qnnrt_model, tensors), "output")
+        with self.around(self._qnnrt_model, tensors):
+            found = tensors_of(self.call(self._qnnrt_model, tensors), "output")
         for module, buffers in kept:
             for name, before in buffers.items():
                 after = module._buffers.get(name)
