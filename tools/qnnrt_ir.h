@@ -1246,6 +1246,14 @@ static int qnnrt_ir__shape_same(qnnrt_ir__shape *s)
     return qnnrt_ir__shape_copy(s, s->node->inputs[0]);
 }
 
+/* square: as a power with an integer, which makes integers of bools. */
+static int qnnrt_ir__shape_square(qnnrt_ir__shape *s)
+{
+    qnnrt_ir__shape_same(s);
+    if (s->dtype == QNNRT_DTYPE_BOOL8) s->dtype = QNNRT_DTYPE_I64;
+    return 1;
+}
+
 /* copy: input 1 is broadcast to input 0. */
 static int qnnrt_ir__shape_copied(qnnrt_ir__shape *s)
 {
@@ -3119,7 +3127,7 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("round.decimals", 1, 1, "int decimals=0", same, element) \
     X("frac.default", 1, 1, "", float, element) \
     X("trunc.default", 1, 1, "", same, element) \
-    X("square.default", 1, 1, "", same, element) \
+    X("square.default", 1, 1, "", square, element) \
     X("rsqrt.default", 1, 1, "", real, element) \
     X("sqrt.default", 1, 1, "", real, element) \
     X("reciprocal.default", 1, 1, "", real, element) \
@@ -6826,6 +6834,7 @@ static int qnnrt_ir__eval_element(qnnrt_ir__eval *e)
     qnnrt_ir__wide x[3];
     qnnrt_ir__walk w;
     qnnrt_ir__cook cook;
+    const int channels = strncmp(e->node->op, "prelu", 5) == 0 && e->in[1].rank == 1;
     int i, used, walks = 0, flat[3];
     cook.whole = e->out->whole;
     qnnrt_ir__walk_begin(&w, e->out->rank, e->out->dims);
@@ -6835,8 +6844,8 @@ static int qnnrt_ir__eval_element(qnnrt_ir__eval *e)
         x[i] = e->in[i];
         if (x[i].bytes == 0) continue;
         cook.whole &= x[i].whole;
-        if (i == 1 && x->rank > 2 && x[1].rank == 1 && e->node->info->name[0] == 'p')
-            while (x[1].rank < x->rank - 1) x[1].dims[x[1].rank++] = 1;
+        if (i == 1 && channels)
+            while (x[1].rank + 1 < x->rank) x[1].dims[x[1].rank++] = 1;
         flat[i] = x[i].count == count;
         qnnrt_ir__walk_add(&w, i, &x[i]);
         walks |= !flat[i];

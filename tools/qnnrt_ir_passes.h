@@ -3432,7 +3432,7 @@ static qnnrt_pass__span qnnrt_pass__spans_product_sum(const qnnrt_ir_node *node,
 static qnnrt_pass__span qnnrt_pass__spans_shifted(const qnnrt_ir_node *node, uint32_t mode)
 {
     const qnnrt_pass__span n = qnnrt_pass__spans_in(node, 1, "other");
-    const double most = ldexp(1, n.high < 64 ? (int)n.high : 64);
+    const double most = pow(2, n.high < 64 ? n.high : 64);
     (void)mode;
     return qnnrt_pass__spans_times(qnnrt_pass__spans_in(node, 0, NULL),
                                    qnnrt_pass__spans_make(0, most));

@@ -5581,7 +5581,7 @@ static int qnnrt_lower__item_number(const char *name, qnnrt_lower__item *x, int 
     else if (strcmp(name, "min") == 0) x->f = x->f < y ? x->f : y;
     else if (strcmp(name, "pow") == 0) x->f = pow(x->f, y);
     else return 0;
-    return !whole || x->f < 2147483648.0;
+    return !whole || name[0] != 'p' || (x->f >= 1 && x->f < 2147483648.0);
 }
 
 /* Compute one operator of QNN. x: its operands; the first one becomes the result. Return 0 if it is
@@ -5634,7 +5634,7 @@ static void qnnrt_lower__item_read(qnnrt_lower__job *job, const char *word,
     out->f = number.f;
     if (input < 0) return;
     out->view = qnnrt_lower__view_of(job, node->inputs[input], 1);
-    if (input == 0 || node->op[0] != 'p' || node->inputs[0]->rank < 3) return;
+    if (input == 0 || strncmp(node->op, "prelu", 5) != 0 || node->inputs[0]->rank < 3) return;
     dims[0] = node->inputs[input]->dims[0];              /* prelu: one for each channel */
     for (i = 1; i + 1 < node->inputs[0]->rank; ++i) dims[i] = 1;
     if (out->view.rank == 1) qnnrt_lower__view_dims(job, &out->view, i, dims);

@@ -15,4 +15,6 @@ for op in (aten.atan2.default, aten.hypot.default, aten.logaddexp.default, aten.
     run(op, edge, edge.flip(0))
 run(aten.floor_divide.default, torch.tensor([1.0, -1.0, 0.3, 7.5]), torch.tensor([0.1, 0.1, 0.1, -0.5]))
 run(aten.logsumexp.default, torch.tensor([[-inf, -inf], [-inf, 1.0], [inf, 1.0], [nan, 1.0], [1e4, 1e4]]), [1])
+run(aten.div.Tensor_mode, edge, 2.0, rounding_mode="floor")
+run(aten.div.Tensor_mode, edge, 2.0, rounding_mode="trunc")
 run(aten.any.dims, edge, [0])
