@@ -85,8 +85,8 @@
        >>shape >>shape_math >>shape_strided >>shape_view >>shape_net >>shape_index          shapes
        >>shape_seq >>shape_make >>ops >>infer                                       operators
        >>graph >>find >>check >>number >>text >>parse >>document >>resolve          graphs
-       >>wide >>eval_math >>elements >>eval_move >>eval_index >>gemm >>eval_net >>fourier values
-       >>eval >>fold >>public                                                       a node
+       >>wide >>eval_math >>elements >>eval_move >>eval_index >>gemm >>eval_net     values
+       >>fourier >>recurrence >>eval >>fold >>public                                a node
        >>inplace >>run >>extract >>write                                a run, parts and files
 */
 #ifndef QNNRT_IR_H
@@ -2923,7 +2923,7 @@ static int qnnrt_ir__shape_index_put(qnnrt_ir__shape *s)
 
 /* =====================================================================================
    SHAPE OF SEQUENCES                                                        >>shape_seq
-   Fourier transforms.
+   Fourier transforms and recurrent layers.
    Needs: >>config >>attr >>shape     Knows nothing of: how they are computed
    ===================================================================================== */
 
@@ -2960,6 +2960,93 @@ static int qnnrt_ir__shape_fft(qnnrt_ir__shape *s)
     }
     s->dims[x->rank - 1] = half && inverse ? 1 : 2;
     if (half && !inverse) s->dims[axes[count - 1]] = length[count - 1] / 2 + 1;
+    return 1;
+}
+
+/* lstm, gru, rnn_tanh, rnn_relu: x, h, (c of lstm,) then of each layer and direction the weights
+   of x [gates * width, in] and of h [gates * width, out], their biases, and of lstm that of a
+   projection [out, width]. */
+typedef struct qnnrt_ir__recurrent {
+    int64_t gates, layers, ways, width, out, steps, batch;
+    size_t  first, per;                      /* the first weight; how many each direction has */
+    int     biased, projected, swapped; /* swapped: the batch is first */
+} qnnrt_ir__recurrent;
+
+/* Read what a node says, without a check. */
+static void qnnrt_ir__recurrent_read(const qnnrt_ir_node *node, qnnrt_ir__recurrent *r)
+{
+    const qnnrt_ir_value *x = node->inputs[0], *h = node->inputs[1];
+    const int64_t both = qnnrt_ir_int(node, "bidirectional", 0) != 0;
+    memset(r, 0, sizeof(*r));
+    r->gates = node->op[0] == 'l' ? 4 : node->op[0] == 'g' ? 3 : 1;
+    r->first = node->op[0] == 'l' ? 3 : 2;
+    r->layers = qnnrt_ir_int(node, "num_layers", 1);
+    r->ways = 1 + both;
+    r->biased = qnnrt_ir_int(node, "has_biases", 1) != 0;
+    r->swapped = qnnrt_ir_int(node, "batch_first", 0) != 0;
+    r->steps = x->dims[r->swapped];
+    r->batch = x->dims[!r->swapped];
+    r->out = h != NULL && h->rank > 0 ? h->dims[h->rank - 1] : 0;
+    r->per = r->biased ? 4 : 2;
+    r->projected = r->gates == 4 && r->layers > 0 && r->layers <= (int64_t)node->input_count &&
+                   node->input_count == 3 + (r->per + 1) * (size_t)(r->layers * r->ways);
+    r->per += (size_t)r->projected;
+}
+
+/* Require input i to be a float tensor of these dims. */
+static int qnnrt_ir__recurrent_is(qnnrt_ir__shape *s, size_t i, uint32_t rank, int64_t a, int64_t b,
+                                  int64_t c)
+{
+    const qnnrt_ir_value *x = qnnrt_ir_input(s->node, i);
+    int64_t dims[3];
+    dims[0] = a;
+    dims[1] = b;
+    dims[2] = c;
+    if (x == NULL) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "input %u is missing", (unsigned)i);
+    if (x->rank == rank && memcmp(x->dims, dims, rank * sizeof(*dims)) == 0)
+        return qnnrt_ir__shape_floats(s, x);
+    return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input %u is %s, expected %s", (unsigned)i,
+                                qnnrt_ir__shape_say(s, 0, x->rank, x->dims),
+                                qnnrt_ir__shape_say(s, 1, rank, dims));
+}
+
+static int qnnrt_ir__shape_recurrent(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_node *node = s->node;
+    const qnnrt_ir_value *x = node->inputs[0], *w;
+    qnnrt_ir__recurrent r;
+    int64_t k;
+    size_t i;
+    if (!qnnrt_ir__shape_rank(s, 0, 3, 3) || !qnnrt_ir__shape_floats(s, x)) return 0;
+    qnnrt_ir__recurrent_read(node, &r);
+    if (r.layers < 1 || r.layers > (int64_t)node->input_count ||
+        node->input_count != r.first + r.per * (size_t)(r.layers * r.ways))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%u tensors are not those of %lld layers",
+                                    (unsigned)node->input_count, (long long)r.layers);
+    w = node->inputs[r.first];
+    r.width = w != NULL && w->rank > 0 ? w->dims[0] / r.gates : 0;
+    for (i = 1; i < r.first; ++i) {
+        if (!qnnrt_ir__recurrent_is(s, i, 3, r.layers * r.ways, r.batch, i == 2 ? r.width : r.out))
+            return 0;
+    }
+    for (k = 0; k < r.layers * r.ways; ++k) {
+        const int64_t in = k < r.ways ? x->dims[x->rank - 1] : r.ways * r.out;
+        const int64_t rows = r.gates * r.width;
+        const size_t at = r.first + (size_t)k * r.per;
+        if (!qnnrt_ir__recurrent_is(s, at, 2, rows, in, 0) ||
+            !qnnrt_ir__recurrent_is(s, at + 1, 2, rows, r.out, 0) ||
+            (r.biased && (!qnnrt_ir__recurrent_is(s, at + 2, 1, rows, 0, 0) ||
+                          !qnnrt_ir__recurrent_is(s, at + 3, 1, rows, 0, 0))) ||
+            (r.projected && !qnnrt_ir__recurrent_is(s, at + r.per - 1, 2, r.out, r.width, 0)))
+            return 0;
+    }
+    if (!r.projected && r.out != r.width)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the state has %lld elements, expected "
+                                    "%lld", (long long)r.out, (long long)r.width);
+    s->outputs = r.first;
+    qnnrt_ir__shape_copy(s, s->index == 0 || s->index >= r.first ? x : node->inputs[s->index]);
+    s->dtype = x->dtype;
+    if (s->index == 0) s->dims[s->rank - 1] = r.ways * r.out;
     return 1;
 }
 
@@ -3094,6 +3181,8 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
    without "aten."; "q." are those that passes make. */
 #define QNNRT_IR__CONV "ints stride=1, ints padding=0, ints dilation=1, int groups=1"
 #define QNNRT_IR__CONV_SAME "ints stride=1, str padding=valid, ints dilation=1, int groups=1"
+#define QNNRT_IR__RECURRENT "bool has_biases=true, int num_layers=1, float dropout=0, " \
+    "bool train=false, bool bidirectional=false, bool batch_first=false"
 #define QNNRT_IR__OPS(X) \
     /* one input, element by element */ \
     X("relu.default", 1, 1, "", same, element) \
@@ -3473,7 +3562,11 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("_weight_norm.default", 2, 2, "int dim=0", weight_norm, weight_norm) \
     X("scaled_dot_product_attention.default", 3, 4, "float dropout_p=0, bool is_causal=false, " \
       "float? scale, bool enable_gqa=false, bool nan_rows=false", attention, attention) \
-    /* transforms; of the exporter */ \
+    /* sequences; transforms are of the exporter */ \
+    X("lstm.input", 5, 255, QNNRT_IR__RECURRENT, recurrent, recurrent) \
+    X("gru.input", 4, 255, QNNRT_IR__RECURRENT, recurrent, recurrent) \
+    X("rnn_tanh.input", 4, 255, QNNRT_IR__RECURRENT, recurrent, recurrent) \
+    X("rnn_relu.input", 4, 255, QNNRT_IR__RECURRENT, recurrent, recurrent) \
     X("qnnrt.fft.default", 1, 1, "ints dim, ints length, bool inverse=false, " \
       "bool onesided=false, float scale=1", fft, fft) \
     /* new values */ \
@@ -8589,10 +8682,211 @@ static int qnnrt_ir__eval_fft(qnnrt_ir__eval *e)
 }
 
 /* =====================================================================================
+   EVALUATION: RECURRENCE                                                    >>recurrence
+   Recurrent layers, in double.
+   Needs: >>config >>shape_seq >>wide >>eval_math >>elements     Knows nothing of: convolutions
+   ===================================================================================== */
+
+/* Rows of results that are computed side by side. */
+enum { QNNRT_IR__SIDE = 8 };
+
+/* What one layer computes with in one direction. Weights are [rows / 8][columns][8]. */
+typedef struct qnnrt_ir__layer {
+    qnnrt_ir__recurrent r;
+    double *x, *y;                           /* [steps][batch][in], [steps][batch][ways * out] */
+    double *h, *c, *raw;                     /* [batch][out], [batch][width] of c and unprojected */
+    double *from_x, *from_h, *turn;          /* weights */
+    double *bias_x, *bias_h;                 /* [gates * width], 0 without biases */
+    double *gates, *more;                    /* of all steps, of one: [rows][gates * width] */
+    int64_t in;
+} qnnrt_ir__layer;
+
+/* Copy a matrix so that 8 rows are side by side; those that are missing are 0. */
+static void qnnrt_ir__layer_pack(const qnnrt_ir__wide *w, double *to)
+{
+    const int64_t columns = w->dims[1];
+    int64_t i, k;
+    for (i = 0; i < w->dims[0]; ++i)
+        for (k = 0; k < columns; ++k)
+            to[(i / QNNRT_IR__SIDE * columns + k) * QNNRT_IR__SIDE + i % QNNRT_IR__SIDE] =
+                qnnrt_ir__wide_f(w, i * columns + k);
+}
+
+/* y = x w^T + bias; bias NULL: 0. */
+static inline void qnnrt_ir__layer_sums(const double *x, int64_t rows, int64_t depth,
+                                        const double *w, const double *bias, int64_t columns,
+                                        double *y)
+{
+    int64_t i, j, k;
+    int l;
+    for (j = 0; j < columns; j += QNNRT_IR__SIDE, w += depth * QNNRT_IR__SIDE)
+        for (i = 0; i < rows; ++i) {
+            const double *const row = x + i * depth;
+            double s[QNNRT_IR__SIDE] = { 0 };
+            for (k = 0; k < depth; ++k)
+                for (l = 0; l < QNNRT_IR__SIDE; ++l) s[l] += row[k] * w[k * QNNRT_IR__SIDE + l];
+            for (l = 0; l < QNNRT_IR__SIDE && j + l < columns; ++l)
+                y[i * columns + j + l] = s[l] + (bias != NULL ? bias[j + l] : 0);
+        }
+}
+
+#if defined(__GNUC__) && defined(__x86_64__)
+__attribute__((target("avx2,fma")))
+static void qnnrt_ir__layer_sums_wide(const double *x, int64_t rows, int64_t depth, const double *w,
+                                      const double *bias, int64_t columns, double *y)
+{
+    qnnrt_ir__layer_sums(x, rows, depth, w, bias, columns, y);
+}
+#endif
+
+static void qnnrt_ir__layer_product(const double *x, int64_t rows, int64_t depth, const double *w,
+                                    const double *bias, int64_t columns, double *y)
+{
+#if defined(__GNUC__) && defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        qnnrt_ir__layer_sums_wide(x, rows, depth, w, bias, columns, y);
+        return;
+    }
+#endif
+    qnnrt_ir__layer_sums(x, rows, depth, w, bias, columns, y);
+}
+
+/* Compute the new state of one row from its gates: of x in `a`, of h in `b`. */
+static void qnnrt_ir__layer_state(const qnnrt_ir__layer *l, int relu, const double *a,
+                                  const double *b, double *h, double *c, double *raw)
+{
+    const int64_t n = l->r.width;
+    int64_t k;
+    for (k = 0; k < n; ++k) {
+        const double x = a[k] + b[k];
+        if (l->r.gates == 4) {               /* in, forget, cell, out */
+            const double in = qnnrt_ir__word_sigmoid(x);
+            const double keep = qnnrt_ir__word_sigmoid(a[n + k] + b[n + k]);
+            const double out = qnnrt_ir__word_sigmoid(a[3 * n + k] + b[3 * n + k]);
+            c[k] = keep * c[k] + in * tanh(a[2 * n + k] + b[2 * n + k]);
+            raw[k] = out * tanh(c[k]);
+        } else if (l->r.gates == 3) {        /* reset, update, new */
+            const double now = tanh(a[2 * n + k] + qnnrt_ir__word_sigmoid(x) * b[2 * n + k]);
+            const double keep = qnnrt_ir__word_sigmoid(a[n + k] + b[n + k]);
+            h[k] = now + keep * (h[k] - now);
+        } else {
+            h[k] = relu ? (x < 0 ? 0 : x) : tanh(x);
+        }
+    }
+}
+
+/* Run one layer in one direction. The gates of x are computed for all steps at once. */
+static void qnnrt_ir__layer_run(const qnnrt_ir__layer *l, int64_t way, int relu)
+{
+    const qnnrt_ir__recurrent *r = &l->r;
+    const int64_t columns = r->gates * r->width;
+    int64_t step, b;
+    qnnrt_ir__layer_product(l->x, r->steps * r->batch, l->in, l->from_x, l->bias_x, columns,
+                            l->gates);
+    for (step = 0; step < r->steps; ++step) {
+        const int64_t t = way != 0 ? r->steps - 1 - step : step;
+        qnnrt_ir__layer_product(l->h, r->batch, r->out, l->from_h, l->bias_h, columns, l->more);
+        for (b = 0; b < r->batch; ++b)
+            qnnrt_ir__layer_state(l, relu, l->gates + (t * r->batch + b) * columns,
+                                  l->more + b * columns, l->h + b * r->out, l->c + b * r->width,
+                                  r->projected ? l->raw + b * r->width : l->h + b * r->out);
+        if (r->projected)
+            qnnrt_ir__layer_product(l->raw, r->batch, r->width, l->turn, NULL, r->out, l->h);
+        for (b = 0; b < r->batch; ++b)
+            memcpy(l->y + ((t * r->batch + b) * r->ways + way) * r->out, l->h + b * r->out,
+                   (size_t)r->out * sizeof(double));
+    }
+}
+
+/* Get the memory of all layers. Return 0 when out of memory. */
+static int qnnrt_ir__layer_begin(qnnrt_ir__eval *e, qnnrt_ir__layer *l)
+{
+    const qnnrt_ir__recurrent *r = &l->r;
+    const int64_t rows = (r->gates * r->width + QNNRT_IR__SIDE - 1) / QNNRT_IR__SIDE *
+                         QNNRT_IR__SIDE;
+    const int64_t most = l->in > r->ways * r->out ? l->in : r->ways * r->out;
+    const int64_t turned = (r->out + QNNRT_IR__SIDE - 1) / QNNRT_IR__SIDE * QNNRT_IR__SIDE;
+    struct { double **to; int64_t count; } all[12];
+    size_t i;
+    const int64_t cells = r->steps * r->batch;
+    all[0].to = &l->x;       all[0].count = qnnrt_ir__times(cells, most);
+    all[1].to = &l->y;       all[1].count = qnnrt_ir__times(cells, most);
+    all[2].to = &l->h;       all[2].count = r->batch * r->out;
+    all[3].to = &l->c;       all[3].count = r->batch * r->width;
+    all[4].to = &l->raw;     all[4].count = r->batch * r->width;
+    all[5].to = &l->from_x;  all[5].count = qnnrt_ir__times(rows, most);
+    all[6].to = &l->from_h;  all[6].count = rows * r->out;
+    all[7].to = &l->turn;    all[7].count = turned * r->width;
+    all[8].to = &l->bias_x;  all[8].count = rows;
+    all[9].to = &l->bias_h;  all[9].count = rows;
+    all[10].to = &l->gates;  all[10].count = qnnrt_ir__times(cells, rows);
+    all[11].to = &l->more;   all[11].count = r->batch * rows;
+    for (i = 0; i < 12; ++i)
+        if ((*all[i].to = (double *)qnnrt_ir__eval_get(e, all[i].count, sizeof(double))) == NULL)
+            return 0;
+    return 1;
+}
+
+/* Copy a part of a tensor to or from doubles. */
+static void qnnrt_ir__layer_read(const qnnrt_ir__wide *x, int64_t at, int64_t count, double *to)
+{
+    int64_t k;
+    for (k = 0; k < count; ++k) to[k] = qnnrt_ir__wide_f(x, at + k);
+}
+
+static void qnnrt_ir__layer_write(qnnrt_ir__wide *y, int64_t at, int64_t count, const double *from)
+{
+    int64_t k;
+    for (k = 0; k < count; ++k) qnnrt_ir__wide_put(y, at + k, from[k]);
+}
+
+static int qnnrt_ir__eval_recurrent(qnnrt_ir__eval *e)
+{
+    const int relu = strncmp(e->node->op, "rnn_relu", 8) == 0;
+    qnnrt_ir__layer l;
+    qnnrt_ir__recurrent *r = &l.r;
+    int64_t k, t, b;
+    memset(&l, 0, sizeof(l));
+    qnnrt_ir__recurrent_read(e->node, r);
+    r->width = e->in[r->first].dims[0] / r->gates;
+    l.in = e->in[0].dims[e->in[0].rank - 1];
+    if (!qnnrt_ir__layer_begin(e, &l)) return 0;
+    for (t = 0; t < r->steps; ++t)
+        for (b = 0; b < r->batch; ++b)
+            qnnrt_ir__layer_read(&e->in[0], (r->swapped ? b * r->steps + t : t * r->batch + b) *
+                                 l.in, l.in, l.x + (t * r->batch + b) * l.in);
+    for (k = 0; k < r->layers * r->ways; ++k) {
+        const qnnrt_ir__wide *w = &e->in[r->first + (size_t)k * r->per];
+        const int64_t way = k % r->ways, h = r->batch * r->out, c = r->batch * r->width;
+        qnnrt_ir__layer_pack(&w[0], l.from_x);
+        qnnrt_ir__layer_pack(&w[1], l.from_h);
+        if (r->biased) qnnrt_ir__layer_read(&w[2], 0, w[2].count, l.bias_x);
+        if (r->biased) qnnrt_ir__layer_read(&w[3], 0, w[3].count, l.bias_h);
+        if (r->projected) qnnrt_ir__layer_pack(&w[r->per - 1], l.turn);
+        qnnrt_ir__layer_read(&e->in[1], k * h, h, l.h);
+        if (r->gates == 4) qnnrt_ir__layer_read(&e->in[2], k * c, c, l.c);
+        qnnrt_ir__layer_run(&l, way, relu);
+        qnnrt_ir__layer_write(&e->out[1], k * h, h, l.h);
+        if (r->gates == 4) qnnrt_ir__layer_write(&e->out[2], k * c, c, l.c);
+        if (way + 1 == r->ways) {
+            double *const other = l.x;
+            l.x = l.y;
+            l.y = other;
+            l.in = r->ways * r->out;
+        }
+    }
+    for (t = 0; t < r->steps; ++t)
+        for (b = 0; b < r->batch; ++b)
+            qnnrt_ir__layer_write(&e->out[0], (r->swapped ? b * r->steps + t : t * r->batch + b) *
+                                  l.in, l.in, l.x + (t * r->batch + b) * l.in);
+    return 1;
+}
+
+/* =====================================================================================
    EVALUATION                                                                      >>eval
    Computes nodes and graphs.
    Needs: >>config >>attr >>dtype >>shape >>ops >>infer >>wide >>eval_math >>eval_move
-   >>gemm >>eval_net     Knows nothing of: files
+   >>gemm >>eval_net >>recurrence     Knows nothing of: files
    ===================================================================================== */
 
 static int (*const qnnrt_ir__eval_of[])(qnnrt_ir__eval *e) = {
@@ -8627,6 +8921,9 @@ static const char *qnnrt_ir__eval_refusal(const qnnrt_ir_node *node)
         return "dropout in training is random";
     if (eval == qnnrt_ir__eval_attention && qnnrt_ir_float(node, "dropout_p", 0) > 0)
         return "dropout is random";
+    if (eval == qnnrt_ir__eval_recurrent && qnnrt_ir_int(node, "train", 0) != 0 &&
+        qnnrt_ir_float(node, "dropout", 0) > 0)
+        return "dropout in training is random";
     if (eval == qnnrt_ir__eval_upsample && in[0]->rank != 4) return "not 4 dimensions";
     if (eval == qnnrt_ir__eval_places && qnnrt_ir__eval_pads_too_far(node))
         return "pad is larger than the input";
@@ -8737,7 +9034,7 @@ static qnnrt_result qnnrt_ir__eval_node(const qnnrt_hooks *hooks, const qnnrt_ir
    FOLD                                                                            >>fold
    What a node takes, and one whose outputs become constants.
    Needs: >>config >>attr >>dtype >>ops >>graph >>eval_math >>eval_index >>gemm >>eval_net
-   >>fourier >>eval     Knows nothing of: files
+   >>fourier >>recurrence >>eval     Knows nothing of: files
    ===================================================================================== */
 
 /* Return about how many operations a product takes: tiles of 4 x 4 sums, and copies of both sides
@@ -8812,6 +9109,12 @@ static double qnnrt_ir__fold_inner(const qnnrt_ir_node *node, const qnnrt_ir_val
         for (d = 1; d <= n; ++d)
             area *= qnnrt_ir__fold_ratio(qnnrt_ir__fold_size(x, d), qnnrt_ir__fold_size(y, d)) + 2;
         return 16 * made * area;
+    }
+    if (eval == qnnrt_ir__eval_recurrent) {              /* each weight for each row of x */
+        size_t k;
+        for (k = 1, area = 0; k < node->input_count; ++k)
+            area += node->inputs[k] != NULL ? (double)node->inputs[k]->count : 0;
+        return 16 * area * (qnnrt_ir__fold_ratio((double)x->count, depth) + 4) + 64 * made;
     }
     if (eval == qnnrt_ir__eval_fft) return 1024 * (double)x->rank * (made + (double)x->count);
     if (eval == qnnrt_ir__eval_grouped)

@@ -550,7 +550,8 @@ enum {
     QNNRT_LOWER__MOST_INPUTS = 64,   /* of an operator */
     QNNRT_LOWER__MOST_RANK = 4,      /* that all operators of all libraries take */
     QNNRT_LOWER__MOST_TABLE = 1 << 26,           /* numbers that are computed for one operator */
-    QNNRT_LOWER__MOST_FOURIER = 1 << 23          /* numbers of the matrix of a transform */
+    QNNRT_LOWER__MOST_FOURIER = 1 << 23,         /* numbers of the matrix of a transform */
+    QNNRT_LOWER__MOST_STEPS = 256                /* of recurrent layers that are written out */
 };
 
 typedef struct qnnrt_lower__graph qnnrt_lower__graph;
@@ -5709,8 +5710,8 @@ static void qnnrt_lower__do_divide(qnnrt_lower__job *job)
 
 /* =====================================================================================
    SEQUENCE                                                                    >>sequence
-   Fourier transforms.
-   Needs: >>config >>arena >>tensor >>static >>operator >>layout >>align
+   Fourier transforms and recurrent layers.
+   Needs: >>config >>arena >>tensor >>static >>operator >>layout >>align >>binary >>shape >>linear
    Knows nothing of: images
    ===================================================================================== */
 
@@ -5773,13 +5774,172 @@ static void qnnrt_lower__do_fft(qnnrt_lower__job *job)
                              qnnrt_ir_float(node, "scale", 1) : 1);
         inputs[1] = qnnrt_lower__doubles(job, x.dtype, 2, matrix, values);
         rows[1] = matrix[0];
-        x.tensor = qnnrt_lower__op(job, "FullyConnected", inputs, 2, x.dtype, 2, rows, NULL);
+        x.tensor = qnnrt_lower__matmul(job, inputs[0], inputs[1], 1, 2, rows);
         x.value = NULL;
         x.dims[axis] = to;
         x.dims[last] = out;
         memcpy(x.order, order, sizeof(order));
     }
     qnnrt_lower__set(job, 0, x.tensor, x.order);
+}
+
+/* Cut columns out of a tensor [rows, columns]. */
+static int32_t qnnrt_lower__columns(qnnrt_lower__job *job, int32_t x, int64_t first, int64_t count)
+{
+    qnnrt_lower__view view;
+    int64_t dims[2];
+    dims[0] = qnnrt_lower__at(job, x)->dims[0];
+    dims[1] = qnnrt_lower__at(job, x)->dims[1];
+    if (x == QNNRT_LOWER__NONE) return x;
+    view = qnnrt_lower__view_tensor(job, x, 2, dims);
+    qnnrt_lower__cut(job, &view, 1, first, count, 1);
+    return qnnrt_lower__plain(job, &view);
+}
+
+static int32_t qnnrt_lower__with(qnnrt_lower__job *job, const char *type, int32_t a, int32_t b)
+{
+    const int32_t inputs[2] = {a, b};
+    return qnnrt_lower__op_as(job, type, inputs, 2, a, qnnrt_lower__at(job, a)->dtype, NULL);
+}
+
+/* Compute one step of a layer: gates of x and of h, and state[2], h and c, which it replaces. */
+static void qnnrt_lower__unroll(qnnrt_lower__job *job, int32_t a, int32_t b, int64_t n,
+                              int32_t *state)
+{
+    const char *const op = job->node->op;
+    int32_t part[4], all = qnnrt_lower__with(job, "ElementWiseAdd", a, b), t;
+    int i;
+    if (op[0] == 'r') {
+        state[0] = qnnrt_lower__op_like(job, op[4] == 't' ? "Tanh" : "Relu", all, NULL);
+        return;
+    }
+    for (i = 0; i < (op[0] == 'l' ? 4 : 2); ++i)
+        part[i] = qnnrt_lower__op_like(job, op[0] == 'l' && i == 2 ? "Tanh" : "Sigmoid",
+                                       qnnrt_lower__columns(job, all, i * n, n), NULL);
+    if (op[0] == 'l') {                                  /* in, forget, cell, out */
+        t = qnnrt_lower__with(job, "ElementWiseMultiply", part[0], part[2]);
+        state[1] = qnnrt_lower__with(job, "ElementWiseMultiply", part[1], state[1]);
+        state[1] = qnnrt_lower__with(job, "ElementWiseAdd", state[1], t);
+        t = qnnrt_lower__op_like(job, "Tanh", state[1], NULL);
+        state[0] = qnnrt_lower__with(job, "ElementWiseMultiply", part[3], t);
+        return;
+    }
+    t = qnnrt_lower__with(job, "ElementWiseMultiply", part[0],     /* reset, update, new */
+                         qnnrt_lower__columns(job, b, 2 * n, n));
+    t = qnnrt_lower__with(job, "ElementWiseAdd", qnnrt_lower__columns(job, a, 2 * n, n), t);
+    t = qnnrt_lower__op_like(job, "Tanh", t, NULL);
+    state[0] = qnnrt_lower__with(job, "ElementWiseSubtract", state[0], t);
+    state[0] = qnnrt_lower__with(job, "ElementWiseMultiply", part[1], state[0]);
+    state[0] = qnnrt_lower__with(job, "ElementWiseAdd", t, state[0]);
+}
+
+/* Multiply rows by the transposed weight in input `w`; add the bias in input `bias`, 0: none. */
+static int32_t qnnrt_lower__rows(qnnrt_lower__job *job, int32_t x, size_t w, size_t bias)
+{
+    int64_t dims[2];
+    int32_t inputs[3];
+    inputs[0] = x;
+    inputs[1] = qnnrt_lower__vector(job, job->node->inputs[w]);
+    if (bias != 0) inputs[2] = qnnrt_lower__vector(job, job->node->inputs[bias]);
+    dims[0] = qnnrt_lower__at(job, x)->dims[0];
+    dims[1] = job->node->inputs[w]->dims[0];
+    return qnnrt_lower__op(job, "FullyConnected", inputs, bias != 0 ? 3 : 2,
+                           qnnrt_lower__at(job, x)->dtype, 2, dims, NULL);
+}
+
+/* Join tensors [rows, columns] along an axis. */
+static int32_t qnnrt_lower__join_all(qnnrt_lower__job *job, const int32_t *list, size_t count,
+                                     uint32_t axis)
+{
+    qnnrt_lower__view *views = (qnnrt_lower__view *)qnnrt_lower__table(job, count, 1,
+                                                                       sizeof(*views));
+    qnnrt_lower__view out;
+    size_t i;
+    for (i = 0; i < count && views != NULL; ++i) {
+        int64_t dims[2];
+        if (list[i] == QNNRT_LOWER__NONE) return QNNRT_LOWER__NONE;
+        dims[0] = qnnrt_lower__at(job, list[i])->dims[0];
+        dims[1] = qnnrt_lower__at(job, list[i])->dims[1];
+        views[i] = qnnrt_lower__view_tensor(job, list[i], 2, dims);
+    }
+    if (views == NULL) return QNNRT_LOWER__NONE;
+    if (count == 1) return list[0];
+    out = qnnrt_lower__join(job, views, count, axis);
+    return qnnrt_lower__plain(job, &out);
+}
+
+/* lstm, gru, rnn_tanh, rnn_relu: step by step. The gates of x are one product for all steps. */
+static void qnnrt_lower__do_recurrent(qnnrt_lower__job *job)
+{
+    static const uint32_t swap[3] = {1, 0, 2};
+    const qnnrt_ir_node *node = job->node;
+    const int64_t gates = node->op[0] == 'l' ? 4 : node->op[0] == 'g' ? 3 : 1;
+    const size_t states = gates == 4 ? 2 : 1;
+    const size_t ways = qnnrt_ir_int(node, "bidirectional", 0) != 0 ? 2 : 1;
+    const int64_t layers = qnnrt_ir_int(node, "num_layers", 1);
+    const int biased = qnnrt_ir_int(node, "has_biases", 1) != 0;
+    const size_t all = (size_t)layers * ways, per = (node->input_count - 1 - states) / all;
+    const int swapped = qnnrt_ir_int(node, "batch_first", 0) != 0;
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0), s;
+    const int64_t steps = x.dims[swapped], batch = x.dims[!swapped];
+    int32_t now[2], *ends = (int32_t *)qnnrt_lower__table(job, all, 2, sizeof(*ends)), in;
+    int32_t *made = (int32_t *)qnnrt_lower__table(job, (uint64_t)steps, ways, sizeof(*made));
+    int64_t dims[3], t;
+    size_t k, i;
+    if (steps * (int64_t)all > QNNRT_LOWER__MOST_STEPS) {
+        qnnrt_lower__refuse(job->graph, "Compute it on the host, or in parts.", "%lld steps of %lu"
+                            " layers, at most %d are written out", (long long)steps,
+                            (unsigned long)all, (int)QNNRT_LOWER__MOST_STEPS);
+        return;
+    }
+    if (ends == NULL || made == NULL) return;
+    dims[0] = steps * batch;
+    dims[1] = x.dims[2];
+    in = qnnrt_lower__reshape(job, swapped ? qnnrt_lower__stored(job, &x, swap)
+                                           : qnnrt_lower__plain(job, &x), 2, dims);
+    for (k = 0; k < all; ++k) {
+        const size_t at = 1 + states + k * per, way = k % ways;
+        const int64_t width = node->inputs[at]->dims[0] / gates;
+        const int projected = per % 2 != 0;
+        int32_t rows = qnnrt_lower__rows(job, in, at, biased ? at + 2 : 0);
+        if (rows == QNNRT_LOWER__NONE) return;
+        for (i = 0; i < states; ++i) {                   /* row k of the states */
+            s = qnnrt_lower__in(job, 1 + i);
+            qnnrt_lower__settle(job, &s);
+            qnnrt_lower__cut(job, &s, 0, (int64_t)k, 1, 1);
+            dims[0] = batch;
+            dims[1] = s.dims[2];
+            now[i] = qnnrt_lower__reshape(job, qnnrt_lower__plain(job, &s), 2, dims);
+        }
+        for (t = 0; t < steps; ++t) {
+            const int64_t step = way == 0 ? t : steps - 1 - t;
+            qnnrt_lower__view cut;
+            if (now[0] == QNNRT_LOWER__NONE) return;
+            dims[0] = steps * batch;
+            dims[1] = gates * width;
+            cut = qnnrt_lower__view_tensor(job, rows, 2, dims);
+            qnnrt_lower__cut(job, &cut, 0, step * batch, batch, 1);
+            qnnrt_lower__unroll(job, qnnrt_lower__plain(job, &cut),
+                              qnnrt_lower__rows(job, now[0], at + 1, biased ? at + 3 : 0), width,
+                              now);
+            if (projected) now[0] = qnnrt_lower__rows(job, now[0], at + per - 1, 0);
+            made[(int64_t)way * steps + step] = now[0];
+        }
+        ends[k] = now[0];
+        ends[all + k] = now[states - 1];
+        made[way] = qnnrt_lower__join_all(job, made + (int64_t)way * steps, (size_t)steps, 0);
+        if (way + 1 == ways) in = qnnrt_lower__join_all(job, made, ways, 1);
+    }
+    dims[0] = steps;
+    dims[1] = batch;
+    dims[2] = in != QNNRT_LOWER__NONE ? qnnrt_lower__at(job, in)->dims[1] : 1;
+    s = qnnrt_lower__view_tensor(job, qnnrt_lower__reshape(job, in, 3, dims), 3, dims);
+    if (swapped) qnnrt_lower__set_permuted(job, &s, swap);
+    else qnnrt_lower__set(job, 0, s.tensor, NULL);
+    for (i = 0; i < states; ++i)
+        qnnrt_lower__set(job, 1 + i, qnnrt_lower__reshape(
+            job, qnnrt_lower__join_all(job, ends + i * all, all, 0), 3, node->outputs[1 + i]->dims),
+            NULL);
 }
 
 /* =====================================================================================
@@ -5986,7 +6146,15 @@ static void qnnrt_lower__do_fft(qnnrt_lower__job *job)
     X("baddbmm.default", addmm, "MatMul ElementWiseMultiply ElementWiseAdd", "") \
     X("scaled_dot_product_attention.default", attention, "MatMul Softmax ElementWiseMultiply " \
       "ElementWiseAdd Tile", "") \
-    X("qnnrt.fft.default", fft, "FullyConnected", "a long transform") \
+    X("lstm.input", recurrent, "FullyConnected Sigmoid Tanh StridedSlice ElementWiseAdd " \
+      "ElementWiseMultiply Concat", "many steps") \
+    X("gru.input", recurrent, "FullyConnected Sigmoid Tanh StridedSlice ElementWiseAdd " \
+      "ElementWiseSubtract ElementWiseMultiply Concat", "many steps") \
+    X("rnn_tanh.input", recurrent, "FullyConnected Tanh StridedSlice ElementWiseAdd Concat", \
+      "many steps") \
+    X("rnn_relu.input", recurrent, "FullyConnected Relu StridedSlice ElementWiseAdd Concat", \
+      "many steps") \
+    X("qnnrt.fft.default", fft, "MatMul", "a long transform") \
     /* images */ \
     X("conv1d.*", conv, "Conv2d DepthWiseConv2d", "") \
     X("conv2d.*", conv, "Conv2d DepthWiseConv2d", "") \

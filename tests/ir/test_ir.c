@@ -791,9 +791,9 @@ static void evaluates(qnnrt_ir *ir)
     CHECK_EQ(check(ir), QNNRT_OK);
     for (i = 0; i < ir->node_count; ++i) {
         const qnnrt_ir_node *node = ir->nodes[i];
-        const void *in[16];
-        void *out[16];
-        CHECK(node->input_count <= 16 && node->output_count <= 16);
+        const void *in[64];
+        void *out[64];
+        CHECK(node->input_count <= 64 && node->output_count <= 64);
         for (k = 0; k < node->input_count; ++k) in[k] = node->inputs[k] != NULL ? node->inputs[k]->data : NULL;
         for (k = 0; k < node->output_count; ++k) {
             const qnnrt_ir_value *y = node->outputs[k];

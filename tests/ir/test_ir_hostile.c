@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <stdarg.h>
 
-enum { INPUTS = 16, OUTPUTS = 16, ATTRS = 16, INTS = 10, DATA = 6 };
+enum { INPUTS = 24, OUTPUTS = 16, ATTRS = 16, INTS = 10, DATA = 6 };
 
 /* A node as it is written: its inputs, its arguments, what its integers are. */
 typedef struct spec {

@@ -23,3 +23,28 @@ run(fft, f(2, 5, 2), [1], [12], True, True)
 run(fft, f(2, 5, 2), [1], [5], True, True)
 run(fft, f(2, 5, 1), [1], [8], True)
 run(fft, f(2, 4, 1, dtype=torch.float64), [1], [4])
+
+# Recurrent layers: layers, both ways, with and without biases and batch, the batch first, projections.
+
+
+def recurrent(op, x, width, layers=1, biases=True, both=False, first=False, out=0):
+    kind = str(op).split(".")[1]
+    gates, ways, size = {"lstm": 4, "gru": 3}.get(kind, 1), 2 if both else 1, out or width
+    batch = x.shape[0 if first else 1]
+    states = [f(layers * ways, batch, size)] + ([f(layers * ways, batch, width)] if kind == "lstm" else [])
+    weights = []
+    for layer in range(layers):
+        for _ in range(ways):
+            inner = x.shape[-1] if layer == 0 else ways * size
+            weights += [f(gates * width, inner) / 4, f(gates * width, size) / 4] + ([f(gates * width), f(gates * width)] if biases else [])
+            weights += [f(size, width)] if out else []
+    run(op, x, states if kind == "lstm" else states[0], weights, biases, layers, 0.0, False, both, first)
+
+
+for op in (aten.lstm.input, aten.gru.input, aten.rnn_tanh.input, aten.rnn_relu.input):
+    recurrent(op, f(3, 2, 4), 3)
+    recurrent(op, f(4, 1, 3), 2, 2, both=True)
+    recurrent(op, f(2, 3, 3), 2, biases=False, first=True, both=True)
+recurrent(aten.lstm.input, f(3, 2, 3), 4, 2, both=True, out=2)
+recurrent(aten.lstm.input, f(1, 1, 9), 9, 1, biases=False, out=3, first=True)
+recurrent(aten.gru.input, f(2, 1, 2, dtype=torch.float32), 10, 3)
