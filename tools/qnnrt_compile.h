@@ -70,6 +70,16 @@
        host computes what qnnrt_ir.h knows: a row says how a library computes an operator, not what
        the operator is.
 
+   Functions of your own
+       An operator that nobody knows can be a function of who opens the folder: desc.functions names
+       it, and the graph states the shapes of its results. Each such node is a host step of its own,
+       whose name is the operator's; qnnrt_manifest_open_desc.host_functions gives the function,
+       beside those of qnnrt_cpu_fallback.h. Its inputs are the node's tensors in their order, each
+       once, weights and constants too; then each other argument as a constant "attr.NAME": int64
+       for integers, float64 for floats, bool8, and uint8 for the bytes of a text, of one dimension.
+       Arguments that are None, empty, or something else are left out. Floats are float32, integers
+       int32, and constants as they are stored.
+
    Types
        Borders have the type that the backend computes with: float16 on HTP, float32 elsewhere.
        Where they differ, the edge of the pipeline converts, on the host. Inputs and outputs of the
@@ -193,6 +203,11 @@ typedef struct qnnrt_compile_desc {
                                                     names .state_error) */
     int                          whole;          /* 1: the only backend computes all graphs as they
                                                     are, see "One backend" (default 0) */
+    const char *const           *functions;      /* [function_count] operators that functions of who
+                                                    opens the folder compute, as in qnnrt_ir_desc
+                                                    .custom; see "Functions of your own". They must
+                                                    live as long as the program (default: none) */
+    size_t                       function_count;
 } qnnrt_compile_desc;
 
 typedef struct qnnrt_compile qnnrt_compile;
@@ -203,6 +218,9 @@ typedef struct qnnrt_compile_step {
     size_t          context;         /* in info.contexts, the first one of several; SIZE_MAX: the
                                         host computes */
     const qnnrt_ir *ir;              /* what it computes */
+    const char     *function;        /* NULL, or the operator: a step of the host that is not in
+                                        host.json, with .name as its name */
+    size_t          plan;            /* its step in .partition */
     size_t          op_count;        /* QNN operators; 0 on the host */
     qnnrt_lower    *lower;           /* after qnnrt_compile_lower(); NULL: the host computes */
     size_t          number;          /* of the step among the graphs of .lower */
@@ -431,6 +449,14 @@ typedef struct qnnrt_compile__unit {
     int                   watch;                 /* as qnnrt_compile_watch() has it */
 } qnnrt_compile__unit;
 
+/* What the elements of a constant are: of a weight or constant of a graph, of the first value of a
+   state, or of an argument of a function. The others are NULL. */
+typedef struct qnnrt_compile__elements {
+    const qnnrt_ir_value *value;
+    const qnnrt_weight   *first;
+    const void           *argument;              /* elements as they are */
+} qnnrt_compile__elements;
+
 struct qnnrt_compile {
     qnnrt_compile_desc      desc;
     qnnrt_compile_backend  *backends;
@@ -444,8 +470,7 @@ struct qnnrt_compile {
     size_t                  unit_count;
     qnnrt                 **models;              /* [backend_count] */
     qnnrt_compile_constant *constants;
-    const qnnrt_ir_value  **constant_values;     /* [constant_count]; NULL: of a state, .data is a
-                                                    qnnrt_weight */
+    qnnrt_compile__elements *sources;            /* [constant_count] */
     size_t                  constant_count, constant_room;
     qnnrt_compile_context  *contexts;
     qnnrt_compile_move     *moves;
@@ -519,12 +544,34 @@ static int qnnrt_compile__is_static(const qnnrt_ir_value *value)
 }
 
 /* Return true if a step of the host has the data of a value as an input: weights, and constants
-   with more bytes than the text of host.json should have. */
-static int qnnrt_compile__is_bound(const qnnrt_ir_value *value)
+   with more bytes than the text of host.json should have, or all that a function reads. */
+static int qnnrt_compile__is_bound(const qnnrt_compile__part *part, const qnnrt_ir_value *value)
 {
     return value->origin == QNNRT_IR_WEIGHT ||
            (value->origin == QNNRT_IR_CONSTANT &&
-            value->count > QNNRT_COMPILE__TEXT / qnnrt_ir_dtype_bytes(value->dtype));
+            (part->info.function != NULL ||
+             value->count > QNNRT_COMPILE__TEXT / qnnrt_ir_dtype_bytes(value->dtype)));
+}
+
+/* Return true if a function of who opens the folder computes a node of the host. */
+static int qnnrt_compile__is_function(const qnnrt_compile *p, const qnnrt_ir_node *node)
+{
+    size_t i = 0;
+    while (i < p->desc.function_count && strcmp(p->desc.functions[i], node->op) != 0) ++i;
+    return i < p->desc.function_count;
+}
+
+/* Return where the part of a step of a plan ends that begins with its node `begin`: a function is a
+   part of its own. */
+static size_t qnnrt_compile__part_end(const qnnrt_compile *p, const qnnrt_ir *ir,
+                                      const qnnrt_partition_step *step, size_t begin)
+{
+    size_t end = begin + 1;
+    if (p->backends[step->backend].backend != NULL) return step->node_count;
+    if (qnnrt_compile__is_function(p, ir->nodes[step->nodes[begin]])) return end;
+    while (end < step->node_count &&
+           !qnnrt_compile__is_function(p, ir->nodes[step->nodes[end]])) ++end;
+    return end;
 }
 
 /* Which part makes a value, and which parts read it. */
@@ -555,7 +602,7 @@ static void qnnrt_compile__inputs(qnnrt_compile *p, qnnrt_compile__part *part,
                 continue;
             flow->seen[value->number] = part->number + 1;
             if (!qnnrt_compile__is_static(value)) part->inputs[count++] = value;
-            else if (host && qnnrt_compile__is_bound(value))
+            else if (host && qnnrt_compile__is_bound(part, value))
                 part->weights[part->weight_count++] = value;
         }
     part->input_count = count;
@@ -633,6 +680,31 @@ static qnnrt_result qnnrt_compile__whole(qnnrt_compile *p, qnnrt_compile__graph 
     return QNNRT_OK;
 }
 
+/* Let a part have nodes of a step of the plan. Return 0 when out of memory. */
+static int qnnrt_compile__take(qnnrt_compile *p, qnnrt_compile__graph *graph,
+                               qnnrt_compile__part *part, size_t plan, size_t begin, size_t end)
+{
+    const qnnrt_partition_step *step = &graph->info.partition->steps[plan];
+    const size_t number = (size_t)(part - graph->parts);
+    size_t i;
+    part->graph = graph;
+    part->info.plan = plan;
+    part->info.backend = (size_t)step->backend;
+    part->info.context = QNNRT_COMPILE__HOST;
+    part->node_count = end - begin;
+    part->nodes = (const qnnrt_ir_node **)qnnrt_arena_get(&p->arena, part->node_count,
+                                                          sizeof(*part->nodes));
+    for (i = begin; i < end && part->nodes != NULL; ++i)
+        part->nodes[i - begin] = graph->ir->nodes[step->nodes[i]];
+    if (part->nodes != NULL && p->backends[part->info.backend].backend == NULL &&
+        qnnrt_compile__is_function(p, part->nodes[0]))
+        part->info.name = part->info.function = part->nodes[0]->op;
+    else
+        part->info.name = graph->info.step_count == 1 ? graph->info.name
+                          : qnnrt_compile__step_name(p, graph->info.name, number);
+    return !p->arena.failed;
+}
+
 /* Cut a graph in parts, as its plan says. */
 static qnnrt_result qnnrt_compile__cut(qnnrt_compile *p, qnnrt_compile__graph *graph,
                                        qnnrt_error *err)
@@ -641,37 +713,30 @@ static qnnrt_result qnnrt_compile__cut(qnnrt_compile *p, qnnrt_compile__graph *g
     const qnnrt_ir *ir = graph->ir;
     qnnrt_compile__flow flow;
     size_t *part_of = (size_t *)qnnrt_arena_get(&p->arena, ir->node_count, sizeof(*part_of));
-    size_t i, k;
+    size_t i, k, begin, count;
     flow.maker = (size_t *)qnnrt_arena_get(&p->arena, ir->value_count, sizeof(*flow.maker));
     flow.seen = (size_t *)qnnrt_arena_get(&p->arena, ir->value_count, sizeof(*flow.seen));
     flow.crosses = (char *)qnnrt_arena_get(&p->arena, ir->value_count, 1);
-    graph->parts = (qnnrt_compile__part *)qnnrt_arena_get(&p->arena, plan->step_count,
-                                                          sizeof(*graph->parts));
-    graph->steps = (qnnrt_compile_step *)qnnrt_arena_get(&p->arena, plan->step_count,
-                                                         sizeof(*graph->steps));
+    for (i = 0, count = 0; i < plan->step_count; ++i)
+        for (begin = 0; begin < plan->steps[i].node_count; ++count)
+            begin = qnnrt_compile__part_end(p, ir, &plan->steps[i], begin);
+    graph->parts = (qnnrt_compile__part *)qnnrt_arena_get(&p->arena, count, sizeof(*graph->parts));
+    graph->steps = (qnnrt_compile_step *)qnnrt_arena_get(&p->arena, count, sizeof(*graph->steps));
     if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
-    graph->info.step_count = plan->step_count;
-    for (i = 0; i < plan->step_count; ++i) {
-        qnnrt_compile__part *part = &graph->parts[i];
-        part->graph = graph;
-        part->number = i;
-        part->info.backend = (size_t)plan->steps[i].backend;
-        part->info.context = QNNRT_COMPILE__HOST;
-        part->info.name = plan->step_count == 1 ? graph->info.name
-                          : qnnrt_compile__step_name(p, graph->info.name, i);
-        part->node_count = plan->steps[i].node_count;
-        part->nodes = (const qnnrt_ir_node **)qnnrt_arena_get(&p->arena, part->node_count,
-                                                              sizeof(*part->nodes));
-        if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
-        for (k = 0; k < part->node_count; ++k) {
-            const size_t node = (size_t)plan->steps[i].nodes[k];
-            size_t o;
-            part->nodes[k] = ir->nodes[node];
-            part_of[node] = i;
-            for (o = 0; o < ir->nodes[node]->output_count; ++o)
-                flow.maker[ir->nodes[node]->outputs[o]->number] = i + 1;
+    graph->info.step_count = count;
+    for (i = 0, count = 0; i < plan->step_count; ++i)
+        for (begin = 0; begin < plan->steps[i].node_count; ++count) {
+            const size_t end = qnnrt_compile__part_end(p, ir, &plan->steps[i], begin);
+            if (!qnnrt_compile__take(p, graph, &graph->parts[count], i, begin, end))
+                return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
+            graph->parts[count].number = count;
+            for (; begin < end; ++begin) {
+                const size_t node = (size_t)plan->steps[i].nodes[begin];
+                part_of[node] = count;
+                for (k = 0; k < ir->nodes[node]->output_count; ++k)
+                    flow.maker[ir->nodes[node]->outputs[k]->number] = count + 1;
+            }
         }
-    }
     for (i = 0; i < ir->node_count; ++i)
         for (k = 0; k < ir->nodes[i]->input_count; ++k) {
             const qnnrt_ir_value *value = ir->nodes[i]->inputs[k];
@@ -679,7 +744,7 @@ static qnnrt_result qnnrt_compile__cut(qnnrt_compile *p, qnnrt_compile__graph *g
                 flow.maker[value->number] != part_of[i] + 1)
                 flow.crosses[value->number] = 1;
         }
-    for (i = 0; i < plan->step_count; ++i) {
+    for (i = 0; i < count; ++i) {
         qnnrt_compile__inputs(p, &graph->parts[i], &flow);
         qnnrt_compile__outputs(p, &graph->parts[i], &flow);
     }
@@ -752,7 +817,7 @@ static void qnnrt_compile__choose_outer(qnnrt_compile *p)
 /* =====================================================================================
    ASK                                                                              >>ask
    Which nodes each backend computes.
-   Needs: >>config >>arena >>border     Knows nothing of: plans
+   Needs: >>config >>arena >>steps >>border     Knows nothing of: plans
    ===================================================================================== */
 
 /* Refuse a node on a backend, unless it is refused already. */
@@ -843,6 +908,7 @@ static void qnnrt_compile__ask_host(qnnrt_compile *p, qnnrt_compile__graph *grap
 {
     const qnnrt_ir_node *node = graph->ir->nodes[number];
     qnnrt_error err;
+    if (qnnrt_compile__is_function(p, node)) return;
     if (node->info == NULL)
         qnnrt_compile__refuse(p, graph, backend, number, "the host does not have this operator");
     else if (qnnrt_ir_eval_ask(node, &err) != QNNRT_OK)
@@ -1268,12 +1334,13 @@ static int qnnrt_compile__copy_outputs(qnnrt_compile *p, const qnnrt_ir *whole, 
 
 /* Let constants of a part of the host that are inputs of its step be weights. Return 0 when out of
    memory. */
-static int qnnrt_compile__bind(qnnrt_ir *ir)
+static int qnnrt_compile__bind(const qnnrt_compile__part *part)
 {
+    qnnrt_ir *ir = part->ir;
     size_t i;
     for (i = 0; i < ir->value_count; ++i) {
         qnnrt_ir_value *value = ir->values[i];
-        if (value->origin != QNNRT_IR_CONSTANT || !qnnrt_compile__is_bound(value)) continue;
+        if (value->origin != QNNRT_IR_CONSTANT || !qnnrt_compile__is_bound(part, value)) continue;
         value->origin = QNNRT_IR_WEIGHT;         /* a key that no other shape has: */
         value->key = qnnrt_ir_text(ir, value->name);
         if (value->key == NULL) return 0;
@@ -1281,15 +1348,18 @@ static int qnnrt_compile__bind(qnnrt_ir *ir)
     return 1;
 }
 
-/* Let a node make each output of a graph: one that is an input, a weight or a constant is copied,
-   under the name that qnnrt_lower_graph() gives it. */
+/* Let a node make each output of a graph, once: one that is an input, a weight or a constant is
+   copied, under the name that qnnrt_lower_graph() gives it, and one of a function that is read. */
 static int qnnrt_compile__make_outputs(qnnrt_compile *p, qnnrt_ir *ir)
 {
     size_t i;
     for (i = 0; i < ir->output_count; ++i) {
         qnnrt_ir_value *value = ir->outputs[i];
         const char *name = value->name;
-        if (value->origin == QNNRT_IR_NODE || value->count == 0) continue;
+        if (value->count == 0 ||
+            (value->origin == QNNRT_IR_NODE && (value->users == 1 || value->node == NULL ||
+                                                !qnnrt_compile__is_function(p, value->node))))
+            continue;
         if (!qnnrt_compile__copy_output(ir, i, qnnrt_compile__text(p, "%.200s.%lu", name,
                                                                    (unsigned long)i),
                                         "clone.default"))
@@ -1446,7 +1516,7 @@ static qnnrt_result qnnrt_compile__units(qnnrt_compile *p, qnnrt_error *err)
             part->info.ir = part->ir;
             if (p->backends[part->info.backend].backend == NULL) {
                 if (!qnnrt_compile__copy_outputs(p, graph->ir, part->ir) ||
-                    !qnnrt_compile__bind(part->ir))
+                    !qnnrt_compile__bind(part))
                     return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
                 continue;
             }
@@ -1824,6 +1894,30 @@ static const char *qnnrt_compile__output_name(qnnrt_compile *p, const qnnrt_comp
                                             (unsigned long)index);
 }
 
+/* Return a constant that is added, with its source. Its data are its identity. name: begins it */
+static qnnrt_compile_constant *qnnrt_compile__add_constant(qnnrt_compile *p, const char *name,
+                                                           const void *data, qnnrt_dtype dtype,
+                                                           uint64_t count)
+{
+    size_t room = p->constant_room;
+    qnnrt_compile_constant *constant;
+    p->constants = (qnnrt_compile_constant *)qnnrt_compile__more(
+        p, p->constants, p->constant_count, &room, sizeof(*p->constants));
+    p->sources = (qnnrt_compile__elements *)qnnrt_compile__more(
+        p, p->sources, p->constant_count, &p->constant_room, sizeof(*p->sources));
+    if (p->arena.failed) return NULL;
+    memset(&p->sources[p->constant_count], 0, sizeof(*p->sources));
+    constant = &p->constants[p->constant_count];
+    constant->name = qnnrt_compile__text(p, "%.200s.%lu", name, (unsigned long)p->constant_count);
+    constant->dtype = dtype;
+    constant->rank = 1;
+    constant->dims[0] = 1;                       /* of a scalar */
+    constant->bytes = count * qnnrt_ir_dtype_bytes(dtype);
+    constant->data = data;
+    p->constant_count += 1;
+    return constant;
+}
+
 /* Return the constant of a weight, which is added unless it is there. tensor: as the host reads
    it. */
 static const qnnrt_compile_constant *
@@ -1833,25 +1927,15 @@ qnnrt_compile__constant(qnnrt_compile *p, const qnnrt_ir_value *value,
     const qnnrt_weight *weight = qnnrt_lower_weight_of(value);
     const void *identity = weight != NULL ? (const void *)weight : (const void *)value;
     qnnrt_compile_constant *constant;
-    size_t i, room = p->constant_room;
+    size_t i;
     for (i = 0; i < p->constant_count; ++i)
         if (p->constants[i].data == identity && p->constants[i].dtype == tensor->dtype)
             return &p->constants[i];
-    p->constants = (qnnrt_compile_constant *)qnnrt_compile__more(
-        p, p->constants, p->constant_count, &room, sizeof(*p->constants));
-    p->constant_values = (const qnnrt_ir_value **)qnnrt_compile__more(
-        p, (void *)p->constant_values, p->constant_count, &p->constant_room,
-        sizeof(*p->constant_values));
-    if (p->arena.failed) return NULL;
-    constant = &p->constants[p->constant_count];
-    constant->name = qnnrt_compile__text(p, "%.200s.%lu", value->name,
-                                         (unsigned long)p->constant_count);
-    constant->dtype = tensor->dtype;
+    constant = qnnrt_compile__add_constant(p, value->name, identity, tensor->dtype, value->count);
+    if (constant == NULL) return NULL;
     constant->rank = tensor->rank;
     for (i = 0; i < tensor->rank; ++i) constant->dims[i] = tensor->dims[i];
-    constant->bytes = value->count * qnnrt_ir_dtype_bytes(tensor->dtype);
-    constant->data = identity;
-    p->constant_values[p->constant_count++] = value;
+    p->sources[p->constant_count - 1].value = value;
     return constant;
 }
 
@@ -1868,11 +1952,12 @@ static const qnnrt_cpu_fallback_tensor *qnnrt_compile__tensors(qnnrt_compile *p,
     return list;
 }
 
-static const qnnrt_tensor_info *qnnrt_compile__infos(qnnrt_compile *p,
-                                                     const qnnrt_cpu_fallback_tensor *list,
-                                                     size_t count)
+/* Describe tensors of a step, with room for `more` others. */
+static qnnrt_tensor_info *qnnrt_compile__infos(qnnrt_compile *p,
+                                               const qnnrt_cpu_fallback_tensor *list, size_t count,
+                                               size_t more)
 {
-    qnnrt_tensor_info *infos = (qnnrt_tensor_info *)qnnrt_arena_get(&p->arena, count,
+    qnnrt_tensor_info *infos = (qnnrt_tensor_info *)qnnrt_arena_get(&p->arena, count + more,
                                                                     sizeof(*infos));
     size_t i;
     for (i = 0; i < count && infos != NULL; ++i) {
@@ -2012,36 +2097,124 @@ static void qnnrt_compile__wire_shards(qnnrt_compile *p, qnnrt_compile__graph *g
     graph->pipeline.step_count += part->shard_count;
 }
 
+/* Bind an input of a step of the host to a constant. */
+static void qnnrt_compile__use(qnnrt_compile__graph *graph, qnnrt_compile__wires *wires,
+                               size_t step, const char *tensor,
+                               const qnnrt_compile_constant *constant)
+{
+    qnnrt_use_desc *wire = &wires->uses[graph->pipeline.use_count++];
+    wire->step = step;
+    wire->tensor = tensor;
+    wire->constant = constant->data;
+    wire->constant_bytes = (size_t)constant->bytes;
+}
+
+/* Give the tensors of a function the order of its node's inputs. */
+static void qnnrt_compile__in_order(const qnnrt_compile__part *part, qnnrt_tensor_info *list,
+                                    size_t count)
+{
+    const qnnrt_ir_node *node = part->ir->nodes[0];
+    size_t i, k, done = 0;
+    for (i = 0; i < node->input_count; ++i)
+        for (k = done; node->inputs[i] != NULL && k < count; ++k)
+            if (strcmp(list[k].name, node->inputs[i]->name) == 0) {
+                const qnnrt_tensor_info found = list[k];
+                memmove(&list[done + 1], &list[done], (k - done) * sizeof(*list));
+                list[done++] = found;
+                break;
+            }
+}
+
+/* Return the elements of an argument of a function, their number and type; NULL: it is left out. */
+static const void *qnnrt_compile__argument(qnnrt_compile *p, const qnnrt_ir_attr *attr,
+                                           qnnrt_dtype *dtype, uint64_t *count)
+{
+    unsigned char *truth;
+    *count = 1;
+    *dtype = QNNRT_DTYPE_I64;
+    switch (attr->kind) {
+    case QNNRT_IR_INT: return &attr->i;
+    case QNNRT_IR_BOOL:
+        *dtype = QNNRT_DTYPE_BOOL8;
+        truth = (unsigned char *)qnnrt_arena_get(&p->arena, 1, 1);
+        if (truth != NULL) *truth = attr->i != 0;
+        return truth;
+    case QNNRT_IR_FLOAT:
+        *dtype = QNNRT_DTYPE_F64;
+        return &attr->f;
+    case QNNRT_IR_TEXT:
+        *dtype = QNNRT_DTYPE_U8;
+        *count = strlen(attr->text);
+        return *count > 0 ? attr->text : NULL;
+    case QNNRT_IR_INTS:
+        *count = attr->count;
+        return *count > 0 ? attr->ints : NULL;
+    case QNNRT_IR_FLOATS:
+        *dtype = QNNRT_DTYPE_F64;
+        *count = attr->count;
+        return attr->floats;
+    default: return NULL;
+    }
+}
+
+/* Add the other arguments of a node to the step that its function computes. list: has room. */
+static void qnnrt_compile__arguments(qnnrt_compile *p, qnnrt_compile__graph *graph,
+                                     const qnnrt_compile__part *part, qnnrt_host_step *step,
+                                     qnnrt_tensor_info *list, qnnrt_compile__wires *wires)
+{
+    const qnnrt_ir_node *node = part->ir->nodes[0];
+    size_t i;
+    for (i = 0; i < node->attr_count && !p->arena.failed; ++i) {
+        qnnrt_dtype dtype;
+        uint64_t count;
+        const void *data = qnnrt_compile__argument(p, &node->attrs[i], &dtype, &count);
+        qnnrt_tensor_info *info = &list[step->input_count];
+        uint32_t *dims = (uint32_t *)qnnrt_arena_get(&p->arena, 1, sizeof(*dims));
+        qnnrt_compile_constant *constant;
+        if (data == NULL || dims == NULL) continue;
+        info->name = qnnrt_compile__text(p, "attr.%.200s", node->attrs[i].name);
+        constant = qnnrt_compile__add_constant(p, node->attrs[i].name, data, dtype, count);
+        if (constant == NULL) return;
+        constant->dims[0] = dims[0] = (uint32_t)count;
+        p->sources[p->constant_count - 1].argument = data;
+        info->dtype = dtype;
+        info->rank = 1;
+        info->dims = dims;
+        step->input_count += 1;
+        qnnrt_compile__use(graph, wires, part->step, info->name, constant);
+    }
+}
+
 /* Describe the step of the host that a part is, and bind its weights. */
 static const qnnrt_host_step *qnnrt_compile__wire_host(qnnrt_compile *p,
                                                        qnnrt_compile__graph *graph,
                                                        const qnnrt_compile__part *part,
                                                        qnnrt_compile__wires *wires)
 {
+    const size_t more = part->info.function != NULL ? part->ir->nodes[0]->attr_count : 0;
     qnnrt_host_step *step = (qnnrt_host_step *)qnnrt_arena_get(&p->arena, 1, sizeof(*step));
     const qnnrt_cpu_fallback_tensor *inputs, *outputs;
+    qnnrt_tensor_info *list;
     size_t i, k;
     if (step == NULL) return NULL;
     step->name = part->info.name;
     inputs = qnnrt_compile__tensors(p, part, 0, &step->input_count);
     outputs = qnnrt_compile__tensors(p, part, 1, &step->output_count);
-    step->inputs = qnnrt_compile__infos(p, inputs, step->input_count);
-    step->outputs = qnnrt_compile__infos(p, outputs, step->output_count);
+    step->inputs = list = qnnrt_compile__infos(p, inputs, step->input_count, more);
+    step->outputs = qnnrt_compile__infos(p, outputs, step->output_count, 0);
     for (i = 0; i < step->input_count && !p->arena.failed; ++i) {
         const qnnrt_compile_constant *constant;
-        qnnrt_use_desc *wire;
         if (inputs[i].value->origin != QNNRT_IR_WEIGHT) continue;
         for (k = 0; k < part->weight_count &&
                     strcmp(part->weights[k]->name, inputs[i].value->name) != 0; ++k) {}
         if (k == part->weight_count) continue;
         constant = qnnrt_compile__constant(p, part->weights[k], &inputs[i]);
         if (constant == NULL) break;
-        wire = &wires->uses[graph->pipeline.use_count++];
-        wire->step = part->step;
-        wire->tensor = inputs[i].value->name;
-        wire->constant = constant->data;
-        wire->constant_bytes = (size_t)constant->bytes;
+        qnnrt_compile__use(graph, wires, part->step, inputs[i].value->name, constant);
     }
+    if (part->info.function == NULL || list == NULL) return step;
+    qnnrt_compile__in_order(part, list, step->input_count);
+    qnnrt_compile__arguments(p, graph, part, step, list, wires);
     return step;
 }
 
@@ -2131,23 +2304,13 @@ static const qnnrt_compile_constant *
 qnnrt_compile__first(qnnrt_compile *p, const qnnrt_weight *weight, const char *name,
                      const qnnrt_ir_value *value, qnnrt_dtype dtype)
 {
-    size_t i, room = p->constant_room;
-    qnnrt_compile_constant *constant;
-    p->constants = (qnnrt_compile_constant *)qnnrt_compile__more(
-        p, p->constants, p->constant_count, &room, sizeof(*p->constants));
-    p->constant_values = (const qnnrt_ir_value **)qnnrt_compile__more(
-        p, (void *)p->constant_values, p->constant_count, &p->constant_room,
-        sizeof(*p->constant_values));
-    if (p->arena.failed) return NULL;
-    constant = &p->constants[p->constant_count];
-    constant->name = qnnrt_compile__text(p, "%.200s.%lu", name, (unsigned long)p->constant_count);
-    constant->dtype = dtype;
-    constant->rank = value->rank > 0 ? value->rank : 1;
-    constant->dims[0] = 1;                       /* of a scalar */
+    qnnrt_compile_constant *constant =
+        qnnrt_compile__add_constant(p, name, weight, dtype, value->count);
+    size_t i;
+    if (constant == NULL) return NULL;
+    if (value->rank > 0) constant->rank = value->rank;
     for (i = 0; i < value->rank; ++i) constant->dims[i] = (uint32_t)value->dims[i];
-    constant->bytes = value->count * qnnrt_ir_dtype_bytes(dtype);
-    constant->data = weight;
-    p->constant_values[p->constant_count++] = NULL;
+    p->sources[p->constant_count - 1].first = weight;
     return constant;
 }
 
@@ -2195,6 +2358,7 @@ static void qnnrt_compile__wire(qnnrt_compile *p, qnnrt_compile__graph *graph)
     for (i = 0; i < graph->info.step_count; ++i) {
         qnnrt_compile__part *part = &graph->parts[i];
         inputs += part->input_count + part->weight_count + qnnrt_compile__find_shards(p, part);
+        if (part->info.function != NULL) inputs += part->ir->nodes[0]->attr_count;
         part->step = count;
         count += part->unit != NULL ? part->shard_count : 1;
     }
@@ -2297,7 +2461,7 @@ static void qnnrt_compile__weight_only_host(qnnrt_compile *p, size_t backend)
     size_t i, k, count = 0;
     for (i = 0; i < room && list != NULL; ++i) {
         const qnnrt_compile_constant *constant = &p->constants[i];
-        const qnnrt_ir_value *value = p->constant_values[i];
+        const qnnrt_ir_value *value = p->sources[i].value;
         const qnnrt_weight *weight = qnnrt_lower_weight_of(value);
         qnnrt_lower_weight_only *w = &list[count];
         if (value == NULL || value->origin != QNNRT_IR_WEIGHT ||
@@ -2742,11 +2906,14 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_load(const qnnrt_compile *p, size_t
     if (p == NULL || constant >= p->constant_count || data == NULL)
         return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_compile_load: there is no such constant, "
                                "or data is NULL");
-    value = p->constant_values[constant];
-    if (value == NULL)
-        return qnnrt_weights_convert((const qnnrt_weight *)p->constants[constant].data,
-                                     p->constants[constant].dtype, data,
+    if (p->sources[constant].first != NULL)
+        return qnnrt_weights_convert(p->sources[constant].first, p->constants[constant].dtype, data,
                                      (size_t)p->constants[constant].bytes, NULL, err);
+    if (p->sources[constant].argument != NULL) {
+        memcpy(data, p->sources[constant].argument, (size_t)p->constants[constant].bytes);
+        return qnnrt_error_clear(err);
+    }
+    value = p->sources[constant].value;
     weight = qnnrt_lower_weight_of(value);
     if (value->data == NULL && weight != NULL) {
         const qnnrt_result result = qnnrt_lower_check_weight(weight, err);
@@ -2802,6 +2969,7 @@ QNNRT_COMPILE_API const qnnrt_compile_info *qnnrt_compile_get_info(qnnrt_compile
            Added  QNNRT_COMPILE_PLAN_CHECK. Without it, plans are no longer checked a second time.
            Added  qnnrt_compile_macs().
            Needs QNNRT_IR_PASSES_IMPLEMENTATION.
+           Added  desc.functions, step.function and .plan.
            Changed: the host may be the only backend, and compute all nodes of a program. Constants
            with more than 256 bytes are in info.constants.
    0.4.0   First version.

@@ -33,6 +33,21 @@ def rows():
     }
 
 
+def functions():
+    """Two nodes of an unknown operator, the second of which is an output that is read, too; then one on a known operator."""
+    shape = [2, 3]
+    line = "mylib.line.default"
+    return {
+        "graph_inputs": [tensor("x", shape), tensor("z", [3])], "graph_outputs": [tensor("b", shape), tensor("y", shape)],
+        "constants": {"shift": {"dtype": "float32", "data": [10.0, 20.0, 30.0]}}, "weight_name_mapping": {"c_shift": "shift"},
+        "nodes": [
+            node("relu", "aten.relu.default", [tensor("x", shape)], shape),
+            node("a", line, [tensor("relu", shape, "relu"), tensor("z", [3])], shape, slope=2.0, places=[1, 0, 2], mode="first", wide=True, none=None),
+            node("b", line, [tensor("c_shift", [3]), tensor("a", shape, "a")], shape, slope=0.5),
+            node("y", "aten.neg.default", [tensor("b", shape, "b")], shape)],
+    }
+
+
 def main():
     graph = {"model_name": "rows", "pytorch_version": "2.10.0", "weights": [], **globals()[sys.argv[2]]()}
     with open(sys.argv[1], "w", encoding="utf-8") as file:

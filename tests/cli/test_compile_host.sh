@@ -77,4 +77,45 @@ open(sys.argv[1], "w").write(re.sub(r"(?s),\s*\"pipelines\": .*", "}}", text))' 
 run inspect "$out"
 is nothing 1
 says nothing err '"contexts" and "pipelines" are empty'
+
+# ---- operators that nobody knows: functions of who opens the folder ----
+graph functions
+own="--host_op aten.mylib.line.default"
+# shellcheck disable=SC2086
+compile unknown 1 'node "a" (mylib.line.default): the operator is unknown; nodes with it: 2' "$tmp/functions.json" $cpu
+says unknown_line err 'model.py:7 in forward'
+says unknown_way err 'a function of your own can compute it: --host_op mylib.line.default'
+check unknown "it left $out" test ! -e "$out"
+# shellcheck disable=SC2086
+compile own 0 'step 1   host   2 nodes, "a" to "b", 2 of your functions' "$tmp/functions.json" $cpu --host_op mylib.line.default --explain_plan
+check own_files "$(ls "$out")" test "$(ls "$out" | tr '\n' ' ')" = "functions_cpu_0.bin functions_cpu_1.bin functions_host.raw qnnrt.json "
+check own_steps "$(cat "$out/qnnrt.json")" python3 -c 'import json, struct, sys
+program = json.load(open(sys.argv[1] + "/qnnrt.json"))["program"]
+pipeline = program["pipelines"][0]
+steps = [step for step in pipeline["steps"] if step.get("host") == "mylib.line.default"]
+names = [[i["name"] for i in step["inputs"]] for step in steps]
+assert names == [["relu", "z", "attr.slope", "attr.places", "attr.mode", "attr.wide"], ["c_shift", "a", "attr.slope"]], names
+where = {c["name"]: c for c in program["constants"]}
+bound = {(c["step"], c["input"]): where[c["constant"]] for c in pipeline["constants"]}
+data = open(sys.argv[1] + "/functions_host.raw", "rb").read()
+def value(step, name, form):
+    at = bound[step, name].get("offset", 0)
+    return struct.unpack(form, data[at:at + struct.calcsize(form)])
+assert value(1, "attr.slope", "<d") == (2,) and value(1, "attr.places", "<3q") == (1, 0, 2), data
+assert value(1, "attr.mode", "<5s") == (b"first",) and value(1, "attr.wide", "<B") == (1,), data
+assert value(2, "c_shift", "<3f") == (10, 20, 30) and value(2, "attr.slope", "<d") == (0.5,), data' "$out"
+run inspect "$out" --backend_so "cpu=$ref"
+is own_inspect 0
+run --ctx_dir "$out" --backend_so "cpu=$ref" --output_dir "$tmp/none"
+is own_runs_elsewhere 1
+says own_runs_elsewhere err 'desc.host_functions has no "mylib.line.default"'
+compile own_alone 0 "plan " "$tmp/functions.json" --backends host $own
+check own_alone "$(ls "$out")" test -s "$out/host.json"
+run compile "$tmp/rows.json" --backends host --host_op relu.defaults --output_dir "$out"
+is no_such 1
+says no_such err "--host_op relu.defaults: no graph has this operator"
+hinted no_such "Name the operator relu.default."
+wrong own_verify "--verify runs the graph" compile "$tmp/functions.json" --backends host $own --verify 1 --output_dir "$out"
+wrong own_host "--host_op needs the host" compile "$tmp/functions.json" --backends cpu --backend_so "cpu=$ref" $own --output_dir "$out"
+wrong own_backends "--host_op needs --backends" compile "$tmp/functions.json" --backend_so "$ref" $own --output_dir "$out"
 finish

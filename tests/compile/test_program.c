@@ -18,6 +18,28 @@ static qnnrt_result compute(void *user, const qnnrt_graph_info *step, const void
     return qnnrt_ir_run((qnnrt_ir *)user, NULL, inputs, outputs, why);
 }
 
+/* Compute a step that is a function: its part reads the tensors by their names. */
+static qnnrt_result compute_function(void *user, const qnnrt_graph_info *step, const void *const *inputs, void *const *outputs,
+                                     qnnrt_error *why)
+{
+    qnnrt_ir *ir = (qnnrt_ir *)user;
+    const qnnrt_ir_node *node = ir->nodes[0];
+    const void *in[16];
+    size_t i, k, at = 0;
+    for (i = 0; i < node->input_count; ++i) {        /* in their order, each once */
+        if (node->inputs[i] == NULL) continue;
+        for (k = 0; k < at && strcmp(step->inputs[k].name, node->inputs[i]->name) != 0; ++k) {}
+        if (k == at && (at == step->input_count || strcmp(step->inputs[at++].name, node->inputs[i]->name) != 0))
+            return QNNRT_E_MISMATCH;
+    }
+    for (i = at; i < step->input_count; ++i)
+        if (strncmp(step->inputs[i].name, "attr.", 5) != 0) return QNNRT_E_MISMATCH;
+    for (i = 0; i < ir->input_count && i < 16; ++i)
+        for (k = 0; k < at; ++k)
+            if (strcmp(step->inputs[k].name, ir->inputs[i]->name) == 0) in[i] = inputs[k];
+    return strcmp(step->name, node->op) == 0 ? qnnrt_ir_run(ir, NULL, in, outputs, why) : QNNRT_E_MISMATCH;
+}
+
 /* Make the pipeline of a graph of a program: its description names contexts of the folder, not of models. */
 static qnnrt_result wire(const qnnrt_compile_info *info, const qnnrt_compile_graph *graph, qnnrt_conversions **conversions,
                          qnnrt_pipeline **out)
@@ -28,14 +50,13 @@ static qnnrt_result wire(const qnnrt_compile_info *info, const qnnrt_compile_gra
     qnnrt_result result;
     size_t i, k;
     if (steps == NULL || hosts == NULL) abort();
-    for (i = 0; i < desc.step_count; ++i) {
+    for (i = k = 0; i < desc.step_count; ++i) {
         steps[i] = desc.steps[i];
         if (steps[i].host != NULL) {
             hosts[i] = *steps[i].host;
-            hosts[i].exec = compute;
-            for (k = 0; k < graph->step_count; ++k)
-                if (strcmp(graph->steps[k].name, hosts[i].name) == 0)
-                    hosts[i].user = (void *)(uintptr_t)graph->steps[k].ir;
+            while (graph->steps[k].context != SIZE_MAX) ++k;
+            hosts[i].exec = graph->steps[k].function != NULL ? compute_function : compute;
+            hosts[i].user = (void *)(uintptr_t)graph->steps[k++].ir;
             steps[i].host = &hosts[i];
         } else {
             steps[i].model = info->contexts[desc.steps[i].context].model;
@@ -118,6 +139,7 @@ static double divided(const bench *b, random_run *r, size_t *steps)
     double worst = HUGE_VAL;
     size_t i;
     const int alone = draw(&r->p, 8) == 0;       /* the host has all nodes */
+    const char *function;
     if (pins == NULL) abort();
     memset(&desc, 0, sizeof(desc));
     desc.backends = b->backends + (alone ? 2 : 0);
@@ -131,6 +153,11 @@ static double divided(const bench *b, random_run *r, size_t *steps)
         if (alone || draw(&r->p, 3) == 0) continue;
         pins[desc.pin_count].node = ir->nodes[i]->name;
         pins[desc.pin_count++].role = b->backends[draw(&r->p, 3)].role;
+    }
+    function = ir->node_count > 0 ? ir->nodes[draw(&r->p, (uint32_t)ir->node_count)]->op : "";
+    if (draw(&r->p, 2) == 0) {                       /* as if it were unknown */
+        desc.functions = &function;
+        desc.function_count = 1;
     }
     desc.pins = pins;
     if (result == QNNRT_OK) result = qnnrt_compile_create(&desc, &prog, &err);

@@ -100,6 +100,7 @@ int aten_check(const settings *set)
                         : c->fp32              ? "--fp32"
                         : c->shards != 0       ? "--shards"
                         : c->op_map != NULL    ? "--op_map"
+                        : c->host_ops.count > 0 ? "--host_op"
                         : c->report != NULL    ? "--report"
                         : set->svg != NULL     ? "--svg"
                         : set->dot != NULL     ? "--dot"
@@ -151,6 +152,18 @@ uint64_t aten_spent(aten *a, int phase, uint64_t begin)
     return now;
 }
 
+/* Say which known operator is nearest to an unknown one, and how to give a function for it. */
+static void aten_unknown(const aten *a, page *p, const qnnrt_ir_node *node)
+{
+    cli_near near = {node->op, strlen(node->op), NULL, 0};
+    const qnnrt_ir_op *op;
+    for (size_t i = 0; (op = qnnrt_ir_op_get(i)) != NULL; ++i) cli_near_try(&near, op->name);
+    if (node->source[0] != '\0') page_add(p, "\n    %s", node->source);
+    if (near.best != NULL) page_add(p, "\n    nearest known operator: %s", near.best);
+    page_add(p, "\n    a function of your own can compute it: --host_op %s%s", node->op,
+             a->t->set.compile->backends == NULL ? " --backends npu,cpu,host" : "");
+}
+
 int aten_check_graph(aten *a, aten_graph *g)
 {
     const qnnrt_ir_finding *list = NULL;
@@ -169,6 +182,9 @@ int aten_check_graph(aten *a, aten_graph *g)
     for (size_t i = 0; i < count; ++i) alike = alike && strcmp(list[i].hint, list[0].hint) == 0;
     for (size_t i = 0; i < count; ++i) {
         page_add(&p, "\n  %s", list[i].text);
+        if (list[i].code == QNNRT_E_UNSUPPORTED && list[i].node != NULL &&
+            list[i].node->info == NULL && list[i].node->op[0] != 'w')      /* not of a block */
+            aten_unknown(a, &p, list[i].node);
         if (!alike && list[i].hint[0] != '\0') page_add(&p, "\n    %s", list[i].hint);
     }
     fail(a->t, NULL,
@@ -210,8 +226,8 @@ static int aten_read_graph(aten *a, aten_graph *g)
         qnnrt_cache_hash_end(&hash, g->hash);
     }
     desc.plain_rope = a->t->set.compile->rope_plain;
-    desc.custom = a->map.names;
-    desc.custom_count = a->map.count;
+    desc.custom = a->custom;
+    desc.custom_count = a->custom_count;
     const qnnrt_result result = qnnrt_ir_read(text, bytes, &desc, &g->read, &err);
     free(text);
     if (result == QNNRT_OK) aten_say_rope(a, g);
@@ -235,13 +251,48 @@ static qnnrt_weights *aten_open_weights(aten *a, const char *path)
     return weights;
 }
 
+/* List the operators that are the caller's: functions of --host_op, then rows of --op_map. */
+static void aten_custom(aten *a)
+{
+    const cli_list *ops = &a->t->set.compile->host_ops;
+    a->custom = cli_alloc(ops->count + a->map.count, sizeof(*a->custom));
+    for (size_t i = 0; i < ops->count; ++i) {
+        const char *op = ops->items[i];
+        a->custom[a->custom_count++] = strncmp(op, "aten.", 5) == 0 ? op + 5 : op;
+    }
+    a->host_op_count = ops->count;
+    for (size_t i = 0; i < a->map.count; ++i) a->custom[a->custom_count++] = a->map.names[i];
+}
+
+/* Check that some graph has each operator of --host_op. Return 0 after printing an error. */
+static int aten_host_ops(const aten *a)
+{
+    for (size_t i = 0; i < a->host_op_count; ++i) {
+        cli_near near = {a->custom[i], strlen(a->custom[i]), NULL, 0};
+        int found = 0;
+        for (size_t g = 0; g < a->graph_count; ++g)
+            for (size_t k = 0; k < a->graphs[g].read->node_count; ++k) {
+                const char *op = a->graphs[g].read->nodes[k]->op;
+                found |= strcmp(op, a->custom[i]) == 0;
+                cli_near_try(&near, op);
+            }
+        if (found) continue;
+        OWNED char *hint = near.best != NULL ? cli_text("Name the operator %s.", near.best) : NULL;
+        fail(a->t, NULL, hint, "--host_op %s: no graph has this operator", a->custom[i]);
+        return 0;
+    }
+    return 1;
+}
+
 int aten_read(aten *a)
 {
     const cli_list *paths = &a->t->set.compile->weights;
     uint64_t begin = cli_now_ns();
     int good = 1;
     a->kv = cli_alloc(1, sizeof(*a->kv));
+    aten_custom(a);
     for (size_t i = 0; i < a->graph_count; ++i) good &= aten_read_graph(a, &a->graphs[i]);
+    good = good && aten_host_ops(a);
     good = good && kv_ends(a->t, a->graphs[0].file, a->kv);
     begin = aten_spent(a, ATEN_READ, begin);
     a->weights = cli_alloc(paths->count + a->graph_count, sizeof(*a->weights));

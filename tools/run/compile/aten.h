@@ -39,7 +39,7 @@ typedef struct compile_settings {
     uint32_t    shards;                /* 0: not given                                     */
     double      rope_base, tolerance;
     const char *backends;              /* --backends A,B,host                              */
-    cli_list    pins, speeds;
+    cli_list    pins, speeds, host_ops;
     int         state_policy;          /* index in state_words                             */
     int         explain, no_ask, no_validate;
     uint32_t    verify;                /* runs of --verify                                 */
@@ -215,6 +215,8 @@ typedef struct aten {
     size_t          encoding_biases;   /* of them                                       */
     uint64_t        ns[ATEN_PHASES];
     op_map          map;               /* of --op_map                                   */
+    const char    **custom;            /* [custom_count] operators of --host_op, of --op_map */
+    size_t          custom_count, host_op_count;
     page            verified;          /* what --verify has printed, for --report       */
     progress        shown;             /* of builders                                   */
 } aten;

@@ -122,8 +122,17 @@ static void choice_graph(page *out, const aten *a, const qnnrt_compile_graph *gr
             choice_role(a, step->backend), (unsigned long)step->node_count,
             graph->ir->nodes[step->nodes[0]]->name,
             graph->ir->nodes[step->nodes[step->node_count - 1]]->name);
-        if (graph->step_count > i && graph->steps[i].op_count > 0)
-            page_add(out, ", %lu operators", (unsigned long)graph->steps[i].op_count);
+        size_t functions = 0;
+        for (size_t k = 0; k < graph->step_count; ++k) {
+            const qnnrt_compile_step *part = &graph->steps[k];
+            if (part->plan != i) continue;
+            if (part->op_count > 0)
+                page_add(out, ", %lu operators", (unsigned long)part->op_count);
+            functions += part->function != NULL;
+        }
+        if (functions > 0)
+            page_add(out, ", %lu of your function%s", (unsigned long)functions,
+                     cli_plural(functions));
         page_add(out, "\n");
     }
     for (size_t i = 0; i < plan->state_count; ++i)

@@ -272,7 +272,8 @@ static int compile_host(const aten *a, compile_files *out)
     OWNED qnnrt_cpu_fallback_entry *parts = cli_alloc(most, sizeof(*parts));
     for (size_t i = 0; i < info->graph_count; ++i)
         for (size_t k = 0; k < info->graphs[i].step_count; ++k)
-            if (info->graphs[i].steps[k].context == SIZE_MAX) {
+            if (info->graphs[i].steps[k].context == SIZE_MAX &&
+                info->graphs[i].steps[k].function == NULL) {
                 parts[count].name = info->graphs[i].steps[k].name;
                 parts[count++].part = info->graphs[i].steps[k].ir;
             }

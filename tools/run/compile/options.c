@@ -170,6 +170,11 @@ static const cli_option compile_options[] = {
              "evaluator, for what no library has. The folder opens as one program"},
     {.name = "pin", .value = "NODE=ROLE", .kind = CLI_LIST, COMPILE(pins), .repeat = 1,
      .help = "with --backends: let this backend compute the node, or fail"},
+    {.name = "host_op", .value = "OPERATOR", .kind = CLI_LIST, COMPILE(host_ops), .repeat = 1,
+     .help = "with --backends that have host: a function of who opens the folder computes this "
+             "operator, such as mylib.line.default, as desc.host_functions of qnnrt_manifest.h "
+             "and host_functions of qnnrt.open() give it. Each node with it becomes a host step "
+             "of this name; qnnrt-run compiles it, and does not run it"},
     {.name = "speed", .value = "ROLE=N[,BYTES,NODE,STEP]", .kind = CLI_LIST, COMPILE(speeds),
      .repeat = 1,
      .help = "with --backends, what the plan is made by: operations and bytes in a microsecond, "

@@ -45,6 +45,8 @@ qnnrt_compile_desc program_desc(aten *a)
     desc.pin_count = a->target.pin_count;
     desc.state_error = c->state_policy == 1;
     desc.state_hint = "Keep it on the host with --state_policy host.";
+    desc.functions = a->custom;
+    desc.function_count = a->host_op_count;
     desc.told = program_told;
     desc.told_user = a->t;
     lower->no_ask = c->no_ask || c->no_validate;
@@ -294,6 +296,7 @@ void aten_free(aten *a)
     qnnrt_compile_free(a->program);
     target_free(&a->target);
     op_map_free(&a->map);
+    free((void *)(uintptr_t)a->custom);
     for (size_t i = 0; i < a->graph_count; ++i) {
         qnnrt_ir_free(a->graphs[i].ir);
         qnnrt_ir_free(a->graphs[i].read);

@@ -137,6 +137,20 @@ static int target_packages(const aten *a)
                                "Name a role of --backends, except the host.");
 }
 
+/* Check what --host_op goes with. Returns STATUS_OK, or STATUS_USAGE after a message. */
+static int target_functions(const aten *a)
+{
+    const compile_settings *c = a->t->set.compile;
+    const char *runs = c->verify != 0 ? "--verify" : c->verify_nodes != 0 ? "--verify_nodes"
+                       : c->calibrate.count > 0 ? "--calibrate" : NULL;
+    if (strcmp(a->target.backends[a->target.backend_count - 1].role, "host") != 0)
+        return cli_usage("Add host to --backends.", "--host_op needs the host, which is not one of"
+                         " the --backends");
+    if (runs == NULL) return STATUS_OK;
+    return cli_usage("Leave it out, and compare where the function is: in C or Python.",
+                     "%s runs the graph, and qnnrt-run has no function of --host_op", runs);
+}
+
 int target_check(aten *a)
 {
     const settings *set = &a->t->set;
@@ -144,6 +158,7 @@ int target_check(aten *a)
     const char *given = set->role_count > 0  ? "--backend_so ROLE=FILE"
                         : c->pins.count > 0   ? "--pin"
                         : c->speeds.count > 0 ? "--speed"
+                        : c->host_ops.count > 0 ? "--host_op"
                         : c->explain          ? "--explain_plan"
                         : c->no_ask           ? "--no_ask"
                         : c->no_validate      ? "--no_validate"
@@ -160,6 +175,7 @@ int target_check(aten *a)
         strcmp(a->target.backends[a->target.backend_count - 1].role, "host") != 0)
         status = cli_usage("Add host to --backends.", "--embedding host needs the host, which is"
                            " not one of the --backends");
+    if (status == STATUS_OK && c->host_ops.count > 0) status = target_functions(a);
     if (status == STATUS_OK) status = target_packages(a);
     return status == STATUS_OK ? target_pins(a) : status;
 }
