@@ -2205,7 +2205,7 @@ static void qnnrt_lower__do_unary(qnnrt_lower__job *job)
 {
     static const char *const table[][2] = {
         {"sigmoid", "Sigmoid"}, {"tanh", "Tanh"},
-        {"abs", "ElementWiseAbs"}, {"exp", "ElementWiseExp"}, {"log", "ElementWiseLog"},
+        {"abs", "ElementWiseAbs"}, {"log", "ElementWiseLog"},
         {"sqrt", "ElementWiseSquareRoot"}, {"rsqrt", "ElementWiseRsqrt"},
         {"cos", "ElementWiseCos"}, {"sin", "ElementWiseSin"}, {"floor", "ElementWiseFloor"},
         {"ceil", "ElementWiseCeil"}, {"round", "ElementWiseRound"},
@@ -2316,24 +2316,6 @@ static void qnnrt_lower__do_elu(qnnrt_lower__job *job)
         y = qnnrt_lower__binary_op(job, "ElementWiseAdd", y, rest);
     }
     qnnrt_lower__set(job, 0, qnnrt_lower__linear_map(job, y, scale, 0), x.order);
-}
-
-/* softplus: log(1 + exp(beta * x)) / beta, and mish: x * tanh(softplus(x)). */
-static void qnnrt_lower__do_softplus(qnnrt_lower__job *job)
-{
-    qnnrt_lower__params p;
-    qnnrt_lower__view x;
-    const int32_t t = qnnrt_lower__each(job, 0, &x);
-    int32_t y;
-    memset(&p, 0, sizeof(p));
-    qnnrt_lower__u32(&p, "operation", QNNRT_LOWER__NEURON_SOFTPLUS);
-    qnnrt_lower__f32(&p, "beta", qnnrt_ir_float(job->node, "beta", 1));
-    qnnrt_lower__f32(&p, "threshold", qnnrt_ir_float(job->node, "threshold", 20));
-    y = qnnrt_lower__op_like(job, "ElementWiseNeuron", t, &p);
-    if (strncmp(job->node->op, "mish", 4) == 0)
-        y = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t,
-                                   qnnrt_lower__op_like(job, "Tanh", y, NULL));
-    qnnrt_lower__set(job, 0, y, x.order);
 }
 
 /* dropout does nothing after training. */
@@ -5467,7 +5449,7 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
 /* =====================================================================================
    RECIPE                                                                        >>recipe
    Operators on each element, from the words of qnnrt_ir_recipe().
-   Needs: >>config >>arena >>tensor >>layout >>binary >>select
+   Needs: >>config >>arena >>params >>tensor >>operator >>layout >>elementwise >>binary >>select
    Knows nothing of: single operators of the graph
    ===================================================================================== */
 
@@ -5495,7 +5477,9 @@ static const struct qnnrt_lower__word {
     { "?", 3, 2, "ElementWiseSelect", "ElementWiseSelect" },
     { "abs", 1, 2, "ElementWiseAbs", "ElementWiseAbs" },
     { "sigmoid", 1, 2, "Sigmoid", NULL }, { "tanh", 1, 2, "Tanh", NULL },
-    { "exp", 1, 2, "ElementWiseExp", NULL }, { "log", 1, 2, "ElementWiseLog", NULL },
+    /* HTP has garbage below -88. */
+    { "exp", 1, 1, "x -80 max Exp", NULL }, { "exp", 1, 0, "ElementWiseExp", NULL },
+    { "Exp", 1, 2, "ElementWiseExp", NULL }, { "log", 1, 2, "ElementWiseLog", NULL },
     { "sqrt", 1, 2, "ElementWiseSquareRoot", NULL }, { "sin", 1, 2, "ElementWiseSin", NULL },
     { "cos", 1, 2, "ElementWiseCos", NULL },
     { "atan", 1, 2, "ElementWiseAtan", NULL }, { "Gelu", 1, 2, "Gelu", NULL },
@@ -5698,6 +5682,34 @@ static void qnnrt_lower__do_recipe(qnnrt_lower__job *job)
         return;
     }
     qnnrt_lower__set_view(job, qnnrt_lower__item_view(job, &result, made));
+}
+
+/* softplus: log(1 + exp(beta * x)) / beta, and mish: x * tanh(softplus(x)). HTP's operator is wrong
+   by 0.012 near 0, and has garbage below -88. */
+static void qnnrt_lower__do_softplus(qnnrt_lower__job *job)
+{
+    const int mish = strncmp(job->node->op, "mish", 4) == 0;
+    qnnrt_lower__params p;
+    qnnrt_lower__view x;
+    int32_t t, y;
+    if (job->lower->desc.target == QNNRT_LOWER_HTP) {
+        const char *const words = mish ? "a -9 max a softplus tanh *" : qnnrt_ir_recipe(job->node);
+        const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
+        qnnrt_lower__item result;
+        if (qnnrt_lower__item_words(job, words, NULL, dtype, &result))
+            qnnrt_lower__set_view(job, qnnrt_lower__item_view(job, &result, dtype));
+        return;
+    }
+    t = qnnrt_lower__each(job, 0, &x);
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__u32(&p, "operation", QNNRT_LOWER__NEURON_SOFTPLUS);
+    qnnrt_lower__f32(&p, "beta", qnnrt_ir_float(job->node, "beta", 1));
+    qnnrt_lower__f32(&p, "threshold", qnnrt_ir_float(job->node, "threshold", 20));
+    y = qnnrt_lower__op_like(job, "ElementWiseNeuron", t, &p);
+    if (mish)
+        y = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t,
+                                   qnnrt_lower__op_like(job, "Tanh", y, NULL));
+    qnnrt_lower__set(job, 0, y, x.order);
 }
 
 /* div: with a rounding mode a recipe. */
@@ -5958,7 +5970,7 @@ static void qnnrt_lower__do_recurrent(qnnrt_lower__job *job)
     X("tanh.default", unary, "Tanh", "") \
     X("neg.default", recipe, "ElementWiseNeg, or ElementWiseMultiply", "") \
     X("abs.default", unary, "ElementWiseAbs", "") \
-    X("exp.default", unary, "ElementWiseExp", "") \
+    X("exp.default", recipe, "ElementWiseExp, on HTP ElementWiseMaximum", "") \
     X("log.default", unary, "ElementWiseLog", "") \
     X("sqrt.default", unary, "ElementWiseSquareRoot", "") \
     X("rsqrt.default", unary, "ElementWiseRsqrt", "") \
@@ -5983,8 +5995,8 @@ static void qnnrt_lower__do_recurrent(qnnrt_lower__job *job)
     X("q.gelu", gelu, "Gelu ElementWiseNeuron, or Tanh and arithmetic", "") \
     X("leaky_relu.default", leaky_relu, "Prelu", "") \
     X("elu.default", elu, "Elu ElementWiseMultiply Relu ElementWiseAdd", "") \
-    X("softplus.default", softplus, "ElementWiseNeuron", "") \
-    X("mish.default", softplus, "ElementWiseNeuron Tanh ElementWiseMultiply", "") \
+    X("softplus.default", softplus, "ElementWiseNeuron, or its recipe", "") \
+    X("mish.default", softplus, "ElementWiseNeuron Tanh ElementWiseMultiply, or its recipe", "") \
     X("erf.default", recipe, "Gelu, or Tanh, and arithmetic", "") \
     X("log1p.default", recipe, "its recipe", "") \
     X("expm1.default", recipe, "its recipe", "") \

@@ -135,5 +135,10 @@ run(aten.logspace.default, 1, -2, 3, 2.0)
 run(aten.eye.default, 3)
 run(aten.eye.m, 2, 4, dtype=torch.int64)
 run(aten._grouped_mm.default, f(5, 8, dtype=torch.bfloat16), f(3, 8, 16, dtype=torch.bfloat16), torch.tensor([2, 2, 5], dtype=torch.int32))
+
+# Values at which libQnnHtp.so has garbage if they are not cut off.
+low = torch.tensor([1.0, -80.0, -100.0, -1000.0, -60000.0])
+for name in "exp softplus mish sigmoid silu elu".split():
+    run(getattr(aten, name).default, low)
 import transformers.integrations.moe  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 run(torch.ops.transformers.grouped_mm_fallback.default, f(5, 3), f(3, 3, 2), torch.tensor([2, 2, 5], dtype=torch.int32))
