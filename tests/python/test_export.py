@@ -414,6 +414,57 @@ class Export(unittest.TestCase):
         node = next(n for n in self.graph["nodes"] if "masked_fill" in n["op_type"])
         self.assertEqual(node["attrs"]["value"], {"float": "000000000000f0ff"})
 
+    # ---- quantized models
+
+    def quantized(self):
+        """A convolution as PT2E leaves it: int8 weights with a scale of each channel, tensors rounded to uint8."""
+        import torch.ao.quantization.fx._decomposed     # pylint: disable=unused-import
+        ops = torch.ops.quantized_decomposed
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("codes", torch.randint(-127, 128, (4, 3, 3, 3), dtype=torch.int8))
+                self.register_buffer("scales", torch.rand(4) * 0.01 + 0.01)
+                self.register_buffer("zeros", torch.zeros(4, dtype=torch.int64))
+
+            def forward(self, x):
+                def rounded(y, scale, zero):
+                    y = ops.quantize_per_tensor(y, scale, zero, 0, 255, torch.uint8)
+                    return ops.dequantize_per_tensor(y, scale, zero, 0, 255, torch.uint8)
+                weight = ops.dequantize_per_channel(self.codes, self.scales, self.zeros, 0, -127, 127, torch.int8)
+                return rounded(torch.relu(rounded(F.conv2d(rounded(x, 0.02, 120), weight), 0.05, 130)), 0.03, 0)
+        return Model(), (torch.randn(1, 3, 6, 6),)
+
+    def test_quantized_nodes(self):
+        model, args = self.quantized()
+        self.export(model, args)
+        self.assertEqual(self.ops().count("round.default"), 3)
+        self.assertEqual([(w["name"], w["dtype"]) for w in self.graph["weights"]], [("constant.dequantize_per_channel", "float32")])
+        self.assertEqual(self.done.error, 0)
+        self.export(torch.export.export(model, args))
+        self.export(module(lambda self, x: torch.fake_quantize_per_tensor_affine(x, 0.1, 3, -128, 127)), torch.randn(2, 4))
+        self.assertIn("round.default", self.ops())
+        ops = torch.ops.quantized_decomposed
+        self.export(module(lambda self, x: ops.dequantize_per_tensor(ops.quantize_per_tensor(x, 0.1, 3, -128, 127, torch.int8)[:1], 0.1, 3, -128, 127, torch.int8)),
+                    torch.randn(2, 4))
+
+    def test_quantized_encodings(self):
+        model, args = self.quantized()
+        self.export(model, args, encodings=True)
+        self.assertEqual(self.ops(), ["conv2d.default", "relu.default"])
+        rows = {row["name"]: row for row in self.graph["activation_encodings"]}
+        self.assertEqual([(rows[n]["scale"], rows[n]["offset"], rows[n]["bw"]) for n in (self.done.inputs[0], "conv2d", "output")],
+                         [([0.02], [-120], 8), ([0.05], [-130], 8), ([0.03], [0], 8)])
+
+    def test_an_exported_model_has_no_modes(self):
+        program = torch.export.export(nn.Linear(4, 3), (torch.randn(2, 4),)).module()
+
+        def refuse(mode=True):
+            raise NotImplementedError("eval() is not supported for exported models")
+        program.eval = program.train = refuse
+        self.export(program, torch.randn(2, 4))
+
     # ---- refused by name
 
     def test_control_flow(self):

@@ -50,12 +50,13 @@ def main(arguments: Optional[List[str]] = None) -> int:
     command.add_argument("--samples", type=int, default=4, help="how many sample inputs torch computes (default 4)")
     command.add_argument("--range", type=_range, action="append", default=[], metavar="NAME=LOW:HIGH", help="of an integer input")
     command.add_argument("--inner", action="store_true", help="store the value of each node, to verify layer by layer")
+    command.add_argument("--encodings", action="store_true", help="scales and offsets of a quantized model in place of nodes that round")
     command.add_argument("--name", help="of the model (default: its class)")
     options = parser.parse_args(arguments)
     try:
         made = _made(options.factory)
         done = export(made[0], made[1], options.folder, kwargs=made[2] if len(made) == 3 else None, samples=options.samples,
-                      ranges=dict(options.range), inner=options.inner, name=options.name)
+                      ranges=dict(options.range), inner=options.inner, name=options.name, encodings=options.encodings)
     except errors.Error as error:
         print("qnnrt: " + error.text + ("\nhint: " + error.hint if error.hint else ""), file=sys.stderr)
         return 2 if isinstance(error, errors.ArgumentError) else 1

@@ -44,7 +44,8 @@ class Exported:
 class _Export:
     """One export: of a model, or of a program that torch.export made of one."""
 
-    def __init__(self, model: Any, program: Any, call: Any, ranges: Mapping[str, Sequence[int]], name: Optional[str]) -> None:
+    def __init__(self, model: Any, program: Any, call: Any, ranges: Mapping[str, Sequence[int]], name: Optional[str],
+                 encodings: bool) -> None:
         from . import _torch_graph, _torch_samples, _torch_trace, _torch_values
         self.work, self.done = _torch_samples, Exported("")
         self.changed: Set[str] = set()
@@ -52,11 +53,11 @@ class _Export:
         self.meta = any(x.device.type == "meta" for x in list(model.parameters()) + list(model.buffers()))
         inputs = [n for n, _ in self.call.tensors]
         if program is None:
-            program, results = _torch_trace.trace(model, call, ranges)
+            program, results = _torch_trace.trace(model, call, ranges, encodings)
             self.graph = _torch_graph.Graph(program, name or type(model).__name__, inputs, results,
                                             _torch_values.Flat.PREFIX)
         else:
-            self.graph = _torch_graph.Graph(_torch_trace.functional(program), name or "model", inputs, _torch_graph.result_names(program))
+            self.graph = _torch_graph.Graph(_torch_trace.functional(program, encodings), name or "model", inputs, _torch_graph.result_names(program))
 
     def rows(self, samples: Any, ranges: Mapping[str, Sequence[int]]) -> List[List[Any]]:
         """The inputs of the samples."""
@@ -144,11 +145,12 @@ class _Export:
         if ranges:
             document["ranges"] = {name: [int(low), int(high)] for name, (low, high) in ranges.items()}
         _write_graph(os.path.join(folder, _FILES[0]), document)
-        weights = {key: tensor for key, tensor in self.graph.weights.items() if tensor.device.type != "meta"}
+        stored = self.graph.read_weights()
+        weights = {key: tensor for key, tensor in stored.items() if tensor.device.type != "meta"}
         if self.graph.complex:
             self.done.notes.append("Complex inputs and outputs are real, with a last dimension of 2: %s." % ", ".join(self.graph.complex))
-        if len(weights) < len(self.graph.weights):
-            self.done.notes.append("%d weights have no data: the model is on meta." % (len(self.graph.weights) - len(weights)))
+        if len(weights) < len(stored):
+            self.done.notes.append("%d weights have no data: the model is on meta." % (len(stored) - len(weights)))
         safetensors.write(os.path.join(folder, _FILES[1]), weights, {"format": "pt"})
         if samples:
             metadata = {"computed_in": self.done.computed_in}
@@ -208,7 +210,8 @@ def _check_ranges(ranges: Mapping[str, Sequence[int]], tensors: Mapping[str, Any
 
 
 def export(model: Any, args: Any = (), path: Any = None, *, kwargs: Optional[Mapping[str, Any]] = None, samples: Any = 4,
-           ranges: Optional[Mapping[str, Sequence[int]]] = None, inner: bool = False, name: Optional[str] = None) -> Exported:
+           ranges: Optional[Mapping[str, Sequence[int]]] = None, inner: bool = False, name: Optional[str] = None,
+           encodings: bool = False) -> Exported:
     """Export a model of PyTorch to a folder: graph.json, weights.safetensors and samples.safetensors.
 
     model    an nn.Module, exported as in eval mode, or what torch.export.export() returned
@@ -219,6 +222,8 @@ def export(model: Any, args: Any = (), path: Any = None, *, kwargs: Optional[Map
     ranges   lowest and highest value of integer inputs, such as {"input_ids": (0, 31999)}
     inner    also store the value of each node, so that verify can compare layer by layer
     name     of the model (default: its class)
+    encodings  of a model that PT2E has quantized: graph.json has scales and offsets in place of nodes that round,
+             for qnnrt-run compile FOLDER --encodings FOLDER/graph.json --weight_bits 8
 
     What torch.export cannot trace, and what no graph can say, is an UnsupportedError that names the line of the model."""
     try:
@@ -242,11 +247,14 @@ def export(model: Any, args: Any = (), path: Any = None, *, kwargs: Optional[Map
     modes = {m: m.training for m in model.modules()}
     try:
         if program is None:
-            model.eval()
+            try:
+                model.eval()
+            except NotImplementedError:              # an exported model, as PT2E makes it, has no other mode
+                pass
         from ._torch_values import Call
         call = Call(model, args, given)
         _check_ranges(ranges, dict(call.tensors))
-        made = _Export(model, program, call, ranges, name)
+        made = _Export(model, program, call, ranges, name, encodings)
         if not made.graph.outputs:
             raise errors.ArgumentError("the model returns no tensor")
         done, rows, results = made.done, [] if made.meta else made.rows(samples, ranges), []
@@ -258,7 +266,7 @@ def export(model: Any, args: Any = (), path: Any = None, *, kwargs: Optional[Map
         for module, training in modes.items():
             module.training = training
     graph = made.graph
-    done.path, done.nodes, done.weights, done.samples = os.fspath(path), len(graph.document["nodes"]), len(graph.weights), len(results)
+    done.path, done.nodes, done.weights, done.samples = os.fspath(path), len(graph.document["nodes"]), len(graph.read_weights()), len(results)
     done.inputs, done.outputs = [n for n, _ in graph.inputs], [n for n, _ in graph.outputs]
     done.states = [key for key, _, _ in graph.states]
     _place(made, done.path, results, ranges)

@@ -13,6 +13,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 
 from . import _errors as errors
 from ._safetensors import dtype_name
+from ._torch_quantized import ROUNDED, encoding
 from ._torch_rules import folded
 from ._torch_values import as_real
 
@@ -199,6 +200,7 @@ class Graph:
         self.complex: List[str] = []
         self.names: Dict[Node, List[Optional[str]]] = {}
         self.computed: Set[Node] = set()
+        self.unread: Set[Optional[str]] = set()
         self.taken: Set[str] = set()
         self.stored: Dict[Any, str] = {}
         self._clean()
@@ -294,6 +296,7 @@ class Graph:
                 names.append(name)
             self.names[node] = names
         self.computed = set(values)
+        self.unread = {self.names[n][0] for n in constants if n.users and all(user in self.computed for user in n.users)}
 
     # what the file says
 
@@ -343,7 +346,7 @@ class Graph:
             else:
                 claimed[(maker, index)] = name
         listed = [self._node(n, claimed) for n in self.module.graph.nodes
-                  if n.op == "call_function" and n.target is not operator.getitem and n not in self.computed]
+                  if n.op == "call_function" and n.target not in (operator.getitem, ROUNDED) and n not in self.computed]
         for name, maker, index in copies:
             value, whose = _values(maker)[index], self.names[maker][index] or ""
             source = self._tensor(whose, value, *self._producer(maker, index))
@@ -353,7 +356,8 @@ class Graph:
         by_name = {self.names[n][0]: values[n.name] for n in self.names if n.op == "placeholder"}
         made = {o["name"]: o for n in listed for o in n["outputs"]}
         keys: Dict[str, torch.Tensor] = {}
-        for key in self.mapping.values():
+        mapping = {name: key for name, key in self.mapping.items() if name not in self.unread}
+        for key in mapping.values():
             keys[key] = self.weights[key]
         return {
             "format": "qnnrt.graph", "version": 1, "model_name": self.name, "exporter": "", "pytorch_version": torch.__version__,
@@ -361,16 +365,32 @@ class Graph:
             "graph_outputs": [made[name] for name, _ in wanted],
             "states": [{"name": k, "input": i, "output": o} for k, i, o in self.states],
             "weights": [self._tensor(key, t) for key, t in keys.items()],
-            "weight_name_mapping": self.mapping,
+            "weight_name_mapping": mapping,
             "nodes": listed,
             **({"complex": self.complex} if self.complex else {}),
+            **self._encodings(),
         }
 
+    def read_weights(self) -> Dict[str, torch.Tensor]:
+        """The tensors of the file of weights: what the graph reads, and the states."""
+        keys = {row["name"] for row in self.document["weights"]} | {key for key, _, _ in self.states}
+        return {key: tensor for key, tensor in self.weights.items() if key in keys}
+
+    def _encodings(self) -> Dict[str, Any]:
+        """The encodings of tensors, as AIMET writes them. Where one is rounded again, the first counts."""
+        found: Dict[str, Any] = {}
+        for node in self.module.graph.nodes:
+            if node.target is ROUNDED:
+                maker, index = self._maker(node)
+                name = self.names[maker][index] or ""
+                found.setdefault(name, encoding(name, node))
+        return {"activation_encodings": list(found.values())} if found else {}
+
     def _maker(self, node: Node) -> Tuple[Node, int]:
-        """The node that makes the value of a node, and which of its values that is."""
+        """The node that makes the value of a node, and which of its values that is. Rounding is in the encodings."""
         index = 0
-        while node.op == "call_function" and node.target is operator.getitem:
-            node, index = node.args[0], node.args[1]  # type: ignore[assignment]
+        while node.op == "call_function" and node.target in (operator.getitem, ROUNDED):
+            node, index = node.args[0], node.args[1] if node.target is operator.getitem else 0  # type: ignore[assignment]
         return node, index
 
     def _node(self, node: Node, claimed: Dict[Tuple[Node, int], str]) -> Dict[str, Any]:

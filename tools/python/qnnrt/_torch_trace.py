@@ -14,6 +14,7 @@ from . import _errors as errors
 from ._torch_complex import real_form
 from ._torch_graph import ITEM_HINT, TORCH, check_nodes, inline_bodies, refuse, source_of_error
 from ._torch_known import Known, possible
+from ._torch_quantized import join_pairs, rules
 from ._torch_rules import decompositions
 from ._torch_samples import copied, first_line
 from ._torch_values import Call, Flat, plain_layers
@@ -95,14 +96,14 @@ def _refused(what: str, error: BaseException) -> errors.UnsupportedError:
 class _Tries:
     """Attempts at a trace, each with more around it than the one before."""
 
-    def __init__(self, model: torch.nn.Module, call: Call) -> None:
-        self.model, self.call = model, call
+    def __init__(self, model: torch.nn.Module, call: Call, encodings: bool) -> None:
+        self.model, self.call, self.encodings = model, call, encodings
 
     def plain(self, around: Any = contextlib.nullcontext, within: Any = None) -> Any:
         """One attempt. A trace leaves tensors without data in what a model keeps of its calls: it gets a copy."""
         flat = Flat(_without_loops(copied(self.model)), self.call, within)
         with around(), plain_layers(), _all_lines(), _same_dtypes():
-            return functional(torch.export.export(flat, tuple(x.detach() for _, x in self.call.tensors), strict=False))
+            return functional(torch.export.export(flat, tuple(x.detach() for _, x in self.call.tensors), strict=False), self.encodings)
 
     def known(self, ranges: Mapping[str, Sequence[int]], around: Any = contextlib.nullcontext) -> Any:
         """An attempt in which conditions on known values are decided. The values of buffers that the program changes are not known."""
@@ -131,9 +132,9 @@ class _Tries:
         return ""
 
 
-def trace(model: torch.nn.Module, call: Call, ranges: Mapping[str, Sequence[int]]) -> Tuple[Any, List[str]]:
+def trace(model: torch.nn.Module, call: Call, ranges: Mapping[str, Sequence[int]], encodings: bool) -> Tuple[Any, List[str]]:
     """The program of torch.export for a call, as functional() gives it, and the names of its results."""
-    tries, failed = _Tries(model, call), []
+    tries, failed = _Tries(model, call, encodings), []
     for attempt in (tries.plain, lambda: tries.known(ranges), lambda: tries.known(ranges, _transformers_patches)):
         try:
             return attempt(), list(call.results)
@@ -146,12 +147,15 @@ def trace(model: torch.nn.Module, call: Call, ranges: Mapping[str, Sequence[int]
     raise errors.UnsupportedError(refused.text, hint or refused.hint) from first
 
 
-def functional(program: Any) -> Any:
-    """The program with bodies inlined, without changes in place, of operators that qnnrt knows, where torch can say it in them."""
+def functional(program: Any, encodings: bool = False) -> Any:
+    """The program with bodies inlined, without changes in place, of operators that qnnrt knows, where torch can say it in them.
+
+    encodings  what rounds quantized tensors stays as it is"""
     inline_bodies(program.graph_module)
     check_nodes(program.graph_module, first=True)
+    join_pairs(program.graph_module)
     try:
-        program = program.run_decompositions(decompositions())
+        program = program.run_decompositions({**decompositions(), **rules(encodings)})
     except Exception as error:
         raise _refused("torch cannot write the model without changes in place", error) from error
     real_form(program, refuse)
