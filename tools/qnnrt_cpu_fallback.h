@@ -52,6 +52,15 @@
        int64 may be int32. A scalar may have the dimensions [1]. Inside, float16 and bfloat16 are
        computed in float32: the result is that of qnnrt_ir_run() with qnnrt_ir_run_desc.wide.
 
+   Functions of your own
+       qnnrt-run compile --host_op OPERATOR leaves each node with it to a function of who opens the
+       folder, which qnnrt_compile.h describes under this title. Give it beside those of host.json:
+           memcpy(functions, qnnrt_cpu_fallback_functions(host, &count), count * sizeof *functions);
+           functions[count].name = "mylib.line.default";
+           functions[count].exec = line;                   // an exec of qnnrt_host_step
+           desc.host_functions = functions;
+           desc.host_function_count = count + 1;
+
    Errors
        An index that is out of range, a value that does not fit, and a tensor that is missing
        or of another size end the exec; qnnrt_run_error() names the step:

@@ -982,6 +982,69 @@ TEST(host_steps_run_in_a_folder)
     qnnrt_ir_free(last);
 }
 
+/* The example of the manual: a function of the caller, beside those of host.json. */
+static qnnrt_result line(void *user, const qnnrt_graph_info *step, const void *const *inputs, void *const *outputs,
+                         qnnrt_error *why)
+{
+    const float *x = (const float *)inputs[0];
+    float *y = (float *)outputs[0];
+    double slope = 1;
+    uint64_t i;
+    (void)user; (void)why;
+    for (i = 1; i < step->input_count; ++i)
+        if (strcmp(step->inputs[i].name, "attr.slope") == 0) memcpy(&slope, inputs[i], sizeof slope);
+    for (i = 0; i < step->outputs[0].count; ++i) y[i] = (float)(slope * (double)x[i]);
+    return QNNRT_OK;
+}
+
+TEST(host_functions_of_the_caller_stand_beside_those_of_a_folder)
+{
+    static const char program[] =
+        "{'program': {'version': 1, 'backends': [], 'contexts': [], 'constants': [{'name': 's', 'file': 's.raw', 'dtype': 'float64', 'dims': [1]}],"
+        " 'pipelines': [{'name': 'p', 'steps': [{'host': 'r', 'inputs': [{'name': 'x', 'dtype': 'float32', 'dims': [4]}],"
+        " 'outputs': [{'name': 'r', 'dtype': 'float32', 'dims': [4]}]}, {'host': 'mylib.line.default', 'inputs': [{'name': 'r', 'dtype': 'float32',"
+        " 'dims': [4]}, {'name': 'attr.slope', 'dtype': 'float64', 'dims': [1]}], 'outputs': [{'name': 'y', 'dtype': 'float32', 'dims': [4]}]}],"
+        " 'edges': [{'from': [0, 'r'], 'to': [1, 'r']}], 'edges_only': true,"
+        " 'constants': [{'step': 1, 'input': 'attr.slope', 'constant': 's'}]}]}}";
+    static const char steps[] = "{'version': 1, 'steps': {'r': " GRAPH(F("x", "4"), F("r", "4"), "", NODE("r", "relu.default", F("x", "4"), F("r", "4"), ""))
+        "}}}";
+    const double slope = 2.5;
+    const float x[4] = { -1, 0, 2, 4 };
+    const qnnrt_host_step *found;
+    char path[1200], *json = ir_quoted(program);
+    const char *dir = test_tmpdir();
+    qnnrt_cpu_fallback *host = NULL;
+    qnnrt_manifest *model = NULL;
+    qnnrt_manifest_open_desc desc;
+    qnnrt_host_step functions[2];
+    qnnrt_run *run = NULL;
+    size_t count = 0;
+    snprintf(path, sizeof path, "%s/qnnrt.json", dir);
+    CHECK(test_write_file(path, json, strlen(json)));
+    free(json);
+    put_text(dir, steps);
+    snprintf(path, sizeof path, "%s/s.raw", dir);
+    CHECK(test_write_file(path, &slope, sizeof slope));
+    memset(&desc, 0, sizeof desc);
+    memset(functions, 0, sizeof functions);
+    CHECK_EQ(qnnrt_cpu_fallback_open(dir, NULL, &host, &err), QNNRT_OK);
+    found = qnnrt_cpu_fallback_functions(host, &count);
+    CHECK_EQ(count, 1);
+    functions[0] = found[0];
+    functions[1].name = "mylib.line.default";
+    functions[1].exec = line;
+    desc.host_functions = functions;
+    desc.host_function_count = 2;
+    if (qnnrt_manifest_open(dir, &desc, &model, &err) != QNNRT_OK) printf("    %s\n", err.text);
+    CHECK_EQ(qnnrt_manifest_prepare(model, NULL, NULL, &run, &err), QNNRT_OK);
+    CHECK_EQ(qnnrt_write_f32(run, qnnrt_run_slot(run, "x"), 0, x, 4), QNNRT_OK);
+    CHECK_EQ(qnnrt_exec(run), QNNRT_OK);
+    CHECK(((const float *)qnnrt_data(run, "y", NULL))[3] == 10 && ((const float *)qnnrt_data(run, "y", NULL))[0] == 0);
+    qnnrt_run_destroy(run);
+    CHECK_EQ(qnnrt_manifest_close(model), QNNRT_OK);
+    qnnrt_cpu_fallback_close(host);
+}
+
 TEST_MAIN("host")
 {
     RUN(host_steps_compute_what_a_run_computes);
@@ -999,4 +1062,5 @@ TEST_MAIN("host")
     RUN(host_write_checks_its_steps);
     RUN(host_survives_every_failing_allocation);
     RUN(host_steps_run_in_a_folder);
+    RUN(host_functions_of_the_caller_stand_beside_those_of_a_folder);
 }

@@ -35,6 +35,56 @@ class ModelTest(unittest.TestCase):
         plan = self.run_.plan()
         self.assertEqual((plan.pipeline, plan.peak, len(plan.blocks), plan.blocks[0].nbytes), ("layer", 128, 2, 16))
 
+    @needs_numpy
+    def test_host_steps(self):
+        """A step of host.json, then one that a function of the caller computes, twice; no library is opened."""
+        def tensor(name, dtype, *dims):
+            return {"name": name, "dtype": dtype, "dims": dims}
+
+        def value(name, node=None):
+            made = {"name": name, "shape": [2, 3], "dtype": "float32"}
+            return dict(made, producer_node=node, producer_output_idx=0) if node else made
+
+        def step(a, b, y, more=()):
+            return {"host": "mylib.line.default", "inputs": [tensor(a, "float32", 2, 3), tensor(b, "float32", 3), *more], "outputs": [tensor(y, "float32", 2, 3)]}
+
+        relu = {"model_name": "r", "graph_inputs": [value("x")], "graph_outputs": [value("r", "r")], "weights": [], "nodes": [
+            {"name": "r", "op_type": "aten.relu.default", "inputs": [value("x")], "outputs": [value("r", "r")], "attrs": {}}]}
+        steps = [{"host": "r", "inputs": [tensor("x", "float32", 2, 3)], "outputs": [tensor("r", "float32", 2, 3)]},
+                 step("r", "z", "a", [tensor("attr.slope", "float64", 1), tensor("attr.places", "int64", 3), tensor("attr.mode", "uint8", 5)]), step("a", "z", "b")]
+        constants = [dict(tensor(name, dtype, count), file="values.raw", offset=offset)
+                     for name, dtype, count, offset in (("slope", "float64", 1, 0), ("places", "int64", 3, 8), ("mode", "uint8", 5, 32))]
+        pipeline = {"name": "p", "steps": steps, "edges": [{"from": [0, "r"], "to": [1, "r"]}, {"from": [1, "a"], "to": [2, "a"]}], "edges_only": True,
+                    "constants": [{"step": 1, "input": "attr." + c["name"], "constant": c["name"]} for c in constants]}
+        seen = []
+
+        def line(a, b, slope=1, **more):
+            seen.append((slope, more))
+            return a * numpy.float32(slope) + b
+
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "values.raw"), "wb") as file:
+                file.write(array.array("d", [2]).tobytes() + array.array("q", [1, 0, 2]).tobytes() + b"first")
+            with open(os.path.join(folder, "host.json"), "w") as file:
+                json.dump({"version": 1, "steps": {"r": relu}}, file)
+            with open(os.path.join(folder, "qnnrt.json"), "w") as file:
+                json.dump({"program": {"version": 1, "backends": [], "contexts": [], "constants": constants, "pipelines": [pipeline]}}, file)
+            self.fails(qnnrt.NotFoundError, lambda: qnnrt.open(folder), says='"mylib.line.default"')
+            x, z = numpy.array([[1, -2, 3], [4, 5, 6]], "float32"), numpy.array([1, 2, 3], "float32")
+            with qnnrt.open(folder, host_functions={"mylib.line.default": line}) as model:
+                self.assertEqual((model.device, model.library, model.contexts), ("cpu", "", ()))
+                made = model.prepare()(x=x, z=z)
+            self.assertTrue((made["b"] == numpy.maximum(x, 0) * 2 + z + z).all(), made)
+            self.assertEqual(seen, [(2.0, {"places": [1, 0, 2], "mode": "first"}), (1, {})])
+            for function, kind, says in ((lambda *a, **k: 1 // 0, ZeroDivisionError, "zero"), (lambda *a, **k: a, qnnrt.MismatchError, "returns 2 results, expected 1"),
+                                         (lambda *a, **k: a[1], qnnrt.MismatchError, "is [3], expected [2, 3]"), (3, TypeError, "callable")):
+                with qnnrt.open(folder, host_functions={"mylib.line.default": function}) as model:
+                    run = model.prepare()
+                    self.fails(kind, lambda: run(x=x, z=z), says=says)
+            with open(os.path.join(folder, "host.json"), "w") as file:
+                file.write("{")
+            self.fails(qnnrt.FormatError, lambda: qnnrt.open(folder), says="host.json")
+
     def test_hashes_are_checked_on_request(self):
         with open(os.path.join(LAYER, "layer.bin"), "rb") as file:
             data = file.read()

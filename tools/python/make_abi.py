@@ -20,8 +20,8 @@ sys.path.insert(0, os.path.join(TOP, "tests", "project"))
 import headers  # noqa: E402
 
 HEADERS = [row.name + ".h" for row in headers.ROWS if "python" in row.how]
-# Tables of functions that users write in C.
-LEFT_OUT = re.compile(r"qnnrt_(engine(_\w+)?|host_step)$")
+# Tables of functions that users write in C, and graphs.
+LEFT_OUT = re.compile(r"qnnrt_(engine|ir)(_\w+)?$")
 PLAIN = {"int": "c_int", "size_t": "c_size_t", "float": "c_float", "double": "c_double", "uint8_t": "c_uint8", "int8_t": "c_int8",
          "int16_t": "c_int16", "uint16_t": "c_uint16", "int32_t": "c_int32", "uint32_t": "c_uint32", "int64_t": "c_int64",
          "uint64_t": "c_uint64", "char": "c_char", "unsigned char": "c_ubyte", "unsigned": "c_uint"}
@@ -160,7 +160,7 @@ class Abi:
                 if not LEFT_OUT.match(function.group(2)):
                     self.functions[function.group(2)] = (self.kind(function.group(1)),
                                                          [self.parameter(p) for p in self.split(function.group(3))])
-            elif line:
+            elif line and not re.match(r"struct \w+$", line):
                 sys.exit("make_abi: cannot read: " + line)
 
     def shorten(self):

@@ -300,6 +300,19 @@ class qnnrt_edge_info(Structure):
     ]
 
 
+class qnnrt_host_step(Structure):
+    _fields_ = [
+        ('name', c_char_p),
+        ('inputs', POINTER(qnnrt_tensor_info)),
+        ('outputs', POINTER(qnnrt_tensor_info)),
+        ('input_count', c_size_t),
+        ('output_count', c_size_t),
+        ('exec', CFUNCTYPE(c_int, c_void_p, POINTER(qnnrt_graph_info), POINTER(c_void_p), POINTER(c_void_p), POINTER(qnnrt_error))),
+        ('user', c_void_p),
+        ('derived', c_int),
+    ]
+
+
 class qnnrt_step_info(Structure):
     _fields_ = [
         ('model', c_void_p),
@@ -307,7 +320,7 @@ class qnnrt_step_info(Structure):
         ('graph', POINTER(qnnrt_graph_info)),
         ('kind', c_int),
         ('backend', c_void_p),
-        ('host', c_void_p),
+        ('host', POINTER(qnnrt_host_step)),
     ]
 
 
@@ -619,6 +632,15 @@ class qnnrt_explanation(Structure):
     ]
 
 
+class qnnrt_cpu_fallback_desc(Structure):
+    _fields_ = [
+        ('hooks', qnnrt_hooks),
+        ('file_bytes', c_uint64),
+        ('steps', c_uint32),
+        ('value_bytes', c_uint64),
+    ]
+
+
 class qnnrt_cache_desc(Structure):
     _fields_ = [
         ('hooks', qnnrt_hooks),
@@ -768,7 +790,7 @@ class qnnrt_manifest_open_desc(Structure):
     _fields_ = [
         ('backends', POINTER(qnnrt_manifest_role)),
         ('backend_count', c_size_t),
-        ('host_functions', c_void_p),
+        ('host_functions', POINTER(qnnrt_host_step)),
         ('host_function_count', c_size_t),
         ('sha256', CFUNCTYPE(None, c_void_p, c_uint64, c_char_p)),
         ('model', qnnrt_desc),
@@ -846,6 +868,9 @@ FUNCTIONS = {
     'qnnrt_cache_close': (None, [c_void_p]),
     'qnnrt_cache_list': (c_int, [c_void_p, CFUNCTYPE(None, c_void_p, POINTER(qnnrt_cache_entry)), c_void_p, POINTER(qnnrt_error)]),
     'qnnrt_cache_open': (c_int, [c_char_p, POINTER(qnnrt_cache_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
+    'qnnrt_cpu_fallback_close': (None, [c_void_p]),
+    'qnnrt_cpu_fallback_functions': (POINTER(qnnrt_host_step), [c_void_p, POINTER(c_size_t)]),
+    'qnnrt_cpu_fallback_open': (c_int, [c_char_p, POINTER(qnnrt_cpu_fallback_desc), POINTER(c_void_p), POINTER(qnnrt_error)]),
     'qnnrt_data_slot': (c_void_p, [c_void_p, POINTER(qnnrt_slot), POINTER(c_size_t)]),
     'qnnrt_device_memory': (c_int, [c_char_p, POINTER(qnnrt_mem_desc)]),
     'qnnrt_engines_default': (POINTER(c_void_p), [POINTER(c_void_p)]),

@@ -196,6 +196,61 @@ class Pipeline:
                                                        ", ".join(s.name for s in self.outputs))
 
 
+def _host_step(function: Callable[..., Any], caught: Caught) -> Callable[..., int]:
+    """exec of a qnnrt_host_step: a function of numpy arrays, whose results are copied."""
+    def step(_user: Any, info: Any, inputs: Any, outputs: Any, _err: Any) -> int:
+        try:
+            graph = info.contents
+            rows = [graph.inputs[i] for i in range(graph.input_count)]
+            given = {text_of(t.name): _elements(t, inputs[i], False) for i, t in enumerate(rows)}
+            attrs = {name[5:]: value for name, value in given.items() if name.startswith("attr.")}
+            made = function(*(value for name, value in given.items() if not name.startswith("attr.")), **{k: _argument(v) for k, v in attrs.items()})
+            if graph.output_count == 1 and not isinstance(made, (list, tuple)):
+                made = (made,)
+            if len(made) != graph.output_count:
+                raise errors.MismatchError("the function of %r returns %d results, expected %d" % (text_of(graph.name), len(made), graph.output_count))
+            for i, values in enumerate(made):
+                to = _elements(graph.outputs[i], outputs[i], True)
+                if tuple(getattr(values, "shape", to.shape)) != to.shape:
+                    raise errors.MismatchError("result %d of the function of %r is %s, expected %s" % (i, text_of(graph.name), list(values.shape), list(to.shape)))
+                to[...] = values
+            return 0
+        except BaseException as error:  # pylint: disable=broad-except
+            if not caught:
+                caught.append(error)
+            return abi.QNNRT_E_STATE
+    return step
+
+
+def _elements(tensor: abi.qnnrt_tensor_info, address: int, writable: bool) -> Any:
+    return arrays.view(address, tensor.bytes, tensor.dtype, tuple(tensor.dims[:tensor.rank]) if tensor.rank else (), None, writable)
+
+
+def _argument(array: Any) -> Any:
+    """An argument that is no tensor, as it was in the model: a number, a bool, a text or a list."""
+    if array.dtype.name == "uint8":
+        return bytes(array).decode("utf-8", "replace")
+    return array.tolist() if array.size > 1 else array.tolist()[0]
+
+
+def _functions(opening: abi.qnnrt_manifest_open_desc, folder: bytes, own: Mapping[str, Callable[..., Any]], caught: Caught, keep: List[Any]) -> Owner:
+    """Give a program the host steps of its folder, which the result frees, and functions of the caller."""
+    if own and not arrays.numpy():
+        raise errors.ArgumentError("host_functions are functions of numpy arrays", "Install numpy.")
+    host, count = c_void_p(), c_size_t()
+    call(lib.qnnrt_cpu_fallback_open, folder, None, byref(host))
+    owner = Owner(host.value, lib.qnnrt_cpu_fallback_close)
+    found = lib.qnnrt_cpu_fallback_functions(host, byref(count))
+    steps = (abi.qnnrt_host_step * (count.value + len(own)))()
+    for i in range(count.value):
+        steps[i] = found[i]
+    for row, (name, function) in zip(list(steps)[count.value:], own.items()):
+        row.name, row.exec = name_of(name), type(row.exec)(_host_step(function, caught))
+    keep.append(steps)
+    opening.host_functions, opening.host_function_count = steps, len(steps)
+    return owner
+
+
 def _hooks(hooks: abi.qnnrt_hooks, log: Optional[Callable[[int, str, str], None]], caught: Caught, keep: List[Any]) -> None:
     if log is None:
         return
@@ -218,6 +273,7 @@ class Model(Object):
     def __init__(self, path: Any, *, backend: Any = None, system: Any = None, backends: Optional[Mapping[str, Any]] = None, inspect: bool = False,
                  read: bool = False, guard: bool = False, keep_going: bool = False, metadata: str = "all", residency: str = "all", resident_bytes: int = 0,
                  memory: str = "heap", soc_model: int = 0, profile: str = "off", no_manifest: bool = False, check_hashes: bool = False,
+                 host_functions: Optional[Mapping[str, Callable[..., Any]]] = None,
                  log: Optional[Callable[[int, str, str], None]] = None, log_level: str = "warn") -> None:
         keep: List[Any] = []
         opening = abi.qnnrt_manifest_open_desc()
@@ -255,16 +311,19 @@ class Model(Object):
             files = (abi.qnnrt_file * 1)()
             files[0].path = folder
             desc.files, desc.file_count, folder = files, 1, None
+        parent: Optional[Owner] = None
+        if folder is not None and not no_manifest:
+            parent = _functions(opening, folder, host_functions or {}, self._caught, keep)
         made = c_void_p()
         self.path = str(path) if isinstance(path, (str, bytes)) else str(path)
         self._loading: Optional[Owner] = None
         if level:
             profile_made = c_void_p()
             call(lib.qnnrt_profile_create, level, None, byref(profile_made))
-            self._loading = Owner(profile_made.value, lib.qnnrt_profile_destroy)
+            parent = self._loading = Owner(profile_made.value, lib.qnnrt_profile_destroy, parent)
             desc.context_hooks = lib.qnnrt_profile_hook(self._loading)
         call(lib.qnnrt_manifest_open, folder, byref(opening), byref(made), caught=self._caught)
-        self._owner = Owner(made.value, lib.qnnrt_manifest_close, self._loading, keep)
+        self._owner = Owner(made.value, lib.qnnrt_manifest_close, parent, keep)
         if self._caught:
             self.close()
             self._caught.check()
@@ -308,8 +367,8 @@ class Model(Object):
     @property
     def device(self) -> str:
         """"npu", "gpu" or "cpu", of several backends the first; "none" for a model that is only inspected."""
-        backend = self._info.backend
-        return _device(backend) if backend else "none"
+        info = self._info
+        return _device(info.backend) if info.backend or not info.context_count else "none"
 
     @property
     def library(self) -> str:
@@ -603,6 +662,8 @@ def open(path: Any, **options: Any) -> Model:  # noqa: A001 the name of the C fu
     inspect         True: read the facts only
     read, guard, keep_going, no_manifest, check_hashes, metadata, residency, resident_bytes, memory, soc_model, profile
                     as in qnnrt.h; words for numbers: "one", "shared", "json", "detailed"
+    host_functions  {operator: function} for operators that qnnrt-run compile --host_op left: a function takes the tensors as
+                    numpy arrays and the other arguments by name, and returns an array, or a tuple of them
     log             a function (level, part, text) for lines of the log, from any thread; what it raises, the next call raises
     """
     return Model(path, **options)
