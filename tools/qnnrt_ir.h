@@ -83,10 +83,10 @@
    ROOMS (search for the tag)
        >>config >>symbol >>dtype >>attr                                     the floor
        >>shape >>shape_math >>shape_strided >>shape_view >>shape_net >>shape_index          shapes
-       >>shape_seq >>shape_make >>ops >>infer                                       operators
+       >>shape_seq >>shape_image >>shape_make >>ops >>infer                         operators
        >>graph >>find >>check >>number >>text >>parse >>document >>resolve          graphs
        >>wide >>eval_math >>elements >>eval_move >>eval_index >>gemm >>eval_net     values
-       >>fourier >>recurrence >>eval >>fold >>public                                a node
+       >>fourier >>eval_image >>eval_sample >>recurrence >>eval >>fold >>public      a node
        >>inplace >>run >>extract >>write                                a run, parts and files
 */
 #ifndef QNNRT_IR_H
@@ -412,6 +412,19 @@ QNNRT_IR_API const char *qnnrt_ir_recipe(const qnnrt_ir_node *node);
    Returns  the input, -1 for a number */
 QNNRT_IR_API int qnnrt_ir_recipe_operand(const qnnrt_ir_node *node, const char *word,
                                          qnnrt_ir_attr *number);
+
+/* Averages and resizing treat each axis alone: describe what a node with right shapes does along
+   one of them, as a matrix [size of the output, size of the input].
+
+   matrix  is all 0 and receives the factors; NULL: only ask
+
+   Returns 1, or 0 if the node is none of avg_pool, adaptive_avg_pool and upsample, or leaves the
+   axis as it is */
+QNNRT_IR_API int qnnrt_ir_axis_matrix(const qnnrt_ir_node *node, uint32_t axis, double *matrix);
+
+/* Describe pixel_shuffle, pixel_unshuffle and channel_shuffle of right shapes: their input, seen as
+   dims [6], with its axes in another order [6]. Return the rank of that view. */
+QNNRT_IR_API uint32_t qnnrt_ir_blocks(const qnnrt_ir_node *node, int64_t *dims, uint32_t *order);
 
 /* How a graph is computed; every 0 is a default. */
 typedef struct qnnrt_ir_run_desc {
@@ -2182,7 +2195,7 @@ static int qnnrt_ir__shape_diag_embed(qnnrt_ir__shape *s)
 
 /* =====================================================================================
    SHAPE OF LAYERS                                                            >>shape_net
-   Products, convolutions, pools, norms, attention.
+   Products, norms, attention.
    Needs: >>config >>attr >>shape >>shape_math     Knows nothing of: views
    ===================================================================================== */
 
@@ -2255,204 +2268,6 @@ static int qnnrt_ir__shape_addmm(qnnrt_ir__shape *s)
     return 1;
 }
 
-/* Get the arguments of one window: kernel, stride, padding and dilation of `n` dimensions. */
-typedef struct qnnrt_ir__window {
-    int64_t kernel[3], stride[3], pad[3], dilation[3];
-} qnnrt_ir__window;
-
-static int qnnrt_ir__shape_window(qnnrt_ir__shape *s, uint32_t n, qnnrt_ir__window *w)
-{
-    uint32_t i;
-    if (!qnnrt_ir_each(s->node, "stride", n, w->stride))
-        for (i = 0; i < n; ++i) w->stride[i] = w->kernel[i];
-    if (!qnnrt_ir_each(s->node, "padding", n, w->pad))
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "padding does not have %u numbers",
-                                    (unsigned)n);
-    if (!qnnrt_ir_each(s->node, "dilation", n, w->dilation))
-        for (i = 0; i < n; ++i) w->dilation[i] = 1;
-    for (i = 0; i < n; ++i) {
-        if (w->kernel[i] < 1 || w->stride[i] < 1 || w->dilation[i] < 1 || w->pad[i] < 0)
-            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG,
-                                        "kernel %lld, stride %lld, dilation %lld or "
-                                        "padding %lld is too small", (long long)w->kernel[i],
-                                        (long long)w->stride[i], (long long)w->dilation[i],
-                                        (long long)w->pad[i]);
-    }
-    return 1;
-}
-
-/* Slide a window over the last `n` dimensions. */
-static int qnnrt_ir__shape_slide(qnnrt_ir__shape *s, uint32_t n, const qnnrt_ir__window *w,
-                                 int ceil)
-{
-    uint32_t i;
-    for (i = 0; i < n; ++i) {
-        int64_t *const dim = &s->dims[s->rank - n + i];
-        const int64_t size = *dim;
-        int64_t room = size + 2 * w->pad[i] - qnnrt_ir__times(w->dilation[i], w->kernel[i] - 1) - 1;
-        if (room < 0)
-            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
-                                        "the window is larger than dimension %u",
-                                        (unsigned)(s->rank - n + i));
-        *dim = (room + (ceil ? w->stride[i] - 1 : 0)) / w->stride[i] + 1;
-        if (ceil && (*dim - 1) * w->stride[i] >= size + w->pad[i]) --*dim;
-    }
-    return 1;
-}
-
-/* Return the number of spatial dimensions: in the name, conv2d or conv_transpose2d, or of the
-   weight. */
-static uint32_t qnnrt_ir__shape_spatial(const qnnrt_ir__shape *s, size_t at)
-{
-    const uint32_t rank = s->node->inputs[1]->rank;
-    return strncmp(s->node->op, "convolution.", 12) == 0 ? rank - 2
-                                                         : (uint32_t)(s->node->op[at] - '0');
-}
-
-static int qnnrt_ir__shape_conv(qnnrt_ir__shape *s)
-{
-    const qnnrt_ir_value *x = s->node->inputs[0], *w = s->node->inputs[1];
-    const qnnrt_ir_attr *padding = qnnrt_ir_attr_find(s->node, "padding");
-    const int64_t groups = qnnrt_ir_int(s->node, "groups", 1);
-    const uint32_t n = qnnrt_ir__shape_spatial(s, 4);
-    qnnrt_ir__window win;
-    uint32_t i;
-    memset(&win, 0, sizeof(win));
-    if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2) ||
-        !qnnrt_ir__shape_rank(s, 1, n + 2, n + 2))
-        return 0;
-    qnnrt_ir__shape_same(s);
-    if (groups < 1 || w->dims[0] % groups != 0 || x->dims[s->rank - n - 1] % groups != 0)
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "groups is %lld", (long long)groups);
-    if (!qnnrt_ir__shape_inner(s, x->dims[s->rank - n - 1] / groups, w->dims[1])) return 0;
-    for (i = 0; i < n; ++i) win.kernel[i] = w->dims[2 + i];
-    s->dims[s->rank - n - 1] = w->dims[0];
-    if (padding != NULL && padding->kind == QNNRT_IR_TEXT) {
-        if (strcmp(padding->text, "same") == 0) return qnnrt_ir__shape_vector(s, 2, w->dims[0]);
-        if (strcmp(padding->text, "valid") != 0)
-            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "padding is \"%.100s\"", padding->text);
-        for (i = 0; i < n; ++i) { win.stride[i] = win.dilation[i] = 1; win.pad[i] = 0; }
-        qnnrt_ir_each(s->node, "stride", n, win.stride);
-        qnnrt_ir_each(s->node, "dilation", n, win.dilation);
-        for (i = 0; i < n; ++i)
-            if (win.stride[i] < 1 || win.dilation[i] < 1 || win.kernel[i] < 1)
-                return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "a stride or dilation is too small");
-    } else if (!qnnrt_ir__shape_window(s, n, &win)) {
-        return 0;
-    }
-    return qnnrt_ir__shape_slide(s, n, &win, 0) && qnnrt_ir__shape_vector(s, 2, w->dims[0]);
-}
-
-static int qnnrt_ir__shape_deconv(qnnrt_ir__shape *s)
-{
-    const qnnrt_ir_value *x = s->node->inputs[0], *w = s->node->inputs[1];
-    const int64_t groups = qnnrt_ir_int(s->node, "groups", 1);
-    const uint32_t n = qnnrt_ir__shape_spatial(s, 14);
-    qnnrt_ir__window win;
-    int64_t more[3];
-    uint32_t i;
-    memset(&win, 0, sizeof(win));
-    if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2) ||
-        !qnnrt_ir__shape_rank(s, 1, n + 2, n + 2))
-        return 0;
-    qnnrt_ir__shape_same(s);
-    if (groups < 1 || w->dims[0] % groups != 0)
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "groups is %lld", (long long)groups);
-    if (!qnnrt_ir__shape_inner(s, x->dims[s->rank - n - 1], w->dims[0])) return 0;
-    for (i = 0; i < n; ++i) win.kernel[i] = w->dims[2 + i];
-    if (!qnnrt_ir__shape_window(s, n, &win)) return 0;
-    if (!qnnrt_ir_each(s->node, "output_padding", n, more))
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_padding does not have %u numbers",
-                                    (unsigned)n);
-    s->dims[s->rank - n - 1] = qnnrt_ir__times(w->dims[1], groups);
-    for (i = 0; i < n; ++i) {
-        int64_t *const dim = &s->dims[s->rank - n + i];
-        *dim = qnnrt_ir__near(qnnrt_ir__times(*dim - 1, win.stride[i]) - 2 * win.pad[i]) +
-               qnnrt_ir__near(qnnrt_ir__times(win.dilation[i], win.kernel[i] - 1) + more[i]) + 1;
-        if (*dim < 0)
-            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the padding removes everything");
-    }
-    return qnnrt_ir__shape_vector(s, 2, s->dims[s->rank - n - 1]);
-}
-
-static int qnnrt_ir__shape_convolution(qnnrt_ir__shape *s)
-{
-    if (!qnnrt_ir__shape_rank(s, 1, 3, 5)) return 0;
-    return qnnrt_ir_int(s->node, "transposed", 0) != 0 ? qnnrt_ir__shape_deconv(s)
-                                                              : qnnrt_ir__shape_conv(s);
-}
-
-/* max_pool1d, max_pool2d, avg_pool2d */
-static int qnnrt_ir__shape_pool(qnnrt_ir__shape *s)
-{
-    const uint32_t n = (uint32_t)(s->node->op[8] - '0');
-    qnnrt_ir__window win;
-    memset(&win, 0, sizeof(win));
-    if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2)) return 0;
-    qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir_each(s->node, "kernel_size", n, win.kernel))
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "kernel_size does not have %u numbers",
-                                    (unsigned)n);
-    return qnnrt_ir__shape_window(s, n, &win) &&
-           qnnrt_ir__shape_slide(s, n, &win, qnnrt_ir_int(s->node, "ceil_mode", 0) != 0);
-}
-
-static int qnnrt_ir__shape_adaptive(qnnrt_ir__shape *s)
-{
-    const uint32_t n = (uint32_t)(s->node->op[17] - '0');    /* adaptive_avg_pool2d */
-    int64_t size[3];
-    uint32_t i;
-    if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2)) return 0;
-    qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir_each(s->node, "output_size", n, size))
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_size does not have %u numbers",
-                                    (unsigned)n);
-    for (i = 0; i < n; ++i) {
-        if (size[i] < 0) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_size is negative");
-        s->dims[s->rank - n + i] = size[i];
-    }
-    return 1;
-}
-
-/* upsample_*: a size, or factors */
-static int qnnrt_ir__shape_upsample(qnnrt_ir__shape *s)
-{
-    const qnnrt_ir_attr *factors = qnnrt_ir_attr_find(s->node, "scale_factors");
-    int64_t size[3];
-    uint32_t n, i;
-    if (!qnnrt_ir__shape_rank(s, 0, 3, 5)) return 0;
-    qnnrt_ir__shape_same(s);
-    n = s->rank - 2;
-    if (qnnrt_ir_each(s->node, "output_size", n, size)) {
-        for (i = 0; i < n; ++i) s->dims[2 + i] = size[i];
-    } else {
-        if (factors == NULL || factors->count != n || factors->floats == NULL)
-            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG,
-                                        "neither output_size nor scale_factors is given");
-        for (i = 0; i < n; ++i)
-            s->dims[2 + i] =
-                qnnrt_ir__near(qnnrt_ir__attr_whole((double)s->dims[2 + i] * factors->floats[i]));
-    }
-    for (i = 0; i < n; ++i)
-        if (s->dims[2 + i] < 1)
-            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "the size is not positive");
-    return 1;
-}
-
-/* pixel_shuffle: [N, C * r * r, H, W] to [N, C, H * r, W * r] */
-static int qnnrt_ir__shape_pixels(qnnrt_ir__shape *s)
-{
-    const int64_t r = qnnrt_ir_int(s->node, "upscale_factor", 0);
-    if (!qnnrt_ir__shape_rank(s, 0, 3, QNNRT_IR_RANK)) return 0;
-    qnnrt_ir__shape_same(s);
-    if (r < 1 || r > 65536 || s->dims[s->rank - 3] % (r * r) != 0)
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "upscale_factor is %lld", (long long)r);
-    s->dims[s->rank - 3] /= r * r;
-    s->dims[s->rank - 2] = qnnrt_ir__times(s->dims[s->rank - 2], r);
-    s->dims[s->rank - 1] = qnnrt_ir__times(s->dims[s->rank - 1], r);
-    return 1;
-}
-
 /* batch_norm, instance_norm: vectors of the size of dimension 1 */
 static int qnnrt_ir__shape_batch_norm(qnnrt_ir__shape *s)
 {
@@ -2481,7 +2296,8 @@ static int qnnrt_ir__shape_weight_norm(qnnrt_ir__shape *s)
 
 static int qnnrt_ir__shape_group_norm(qnnrt_ir__shape *s)
 {
-    const int64_t groups = qnnrt_ir_int(s->node, "num_groups", 0);
+    const int64_t groups =
+        qnnrt_ir_int(s->node, s->node->op[0] == 'n' ? "group" : "num_groups", 0);
     if (!qnnrt_ir__shape_rank(s, 0, 2, QNNRT_IR_RANK) || !qnnrt_ir__shape_float(s)) return 0;
     if (groups < 1 || s->dims[1] % groups != 0)
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "num_groups is %lld", (long long)groups);
@@ -2520,6 +2336,17 @@ static int qnnrt_ir__shape_native_layer_norm(qnnrt_ir__shape *s)
     s->outputs = 3;
     if (s->index == 0) return 1;
     for (i = 0; i < n; ++i) s->dims[s->rank - 1 - i] = 1;
+    if (s->dtype != QNNRT_DTYPE_F32) s->dtype = QNNRT_DTYPE_UNDEFINED;   /* devices differ */
+    return 1;
+}
+
+static int qnnrt_ir__shape_native_group_norm(qnnrt_ir__shape *s)
+{
+    if (!qnnrt_ir__shape_group_norm(s)) return 0;
+    s->outputs = 3;
+    if (s->index == 0) return 1;
+    s->rank = 2;
+    s->dims[1] = qnnrt_ir_int(s->node, "group", 1);
     if (s->dtype != QNNRT_DTYPE_F32) s->dtype = QNNRT_DTYPE_UNDEFINED;   /* devices differ */
     return 1;
 }
@@ -3051,6 +2878,360 @@ static int qnnrt_ir__shape_recurrent(qnnrt_ir__shape *s)
 }
 
 /* =====================================================================================
+   SHAPE OF IMAGES                                                          >>shape_image
+   Convolutions, pools, resizing, sampling: images of 1 to 3 dimensions.
+   Needs: >>config >>attr >>shape >>shape_math >>shape_net     Knows nothing of: views
+   ===================================================================================== */
+
+/* Get the arguments of one window: kernel, stride, padding and dilation of `n` dimensions. */
+typedef struct qnnrt_ir__window {
+    int64_t kernel[3], stride[3], pad[3], dilation[3];
+} qnnrt_ir__window;
+
+static int qnnrt_ir__shape_window(qnnrt_ir__shape *s, uint32_t n, qnnrt_ir__window *w)
+{
+    uint32_t i;
+    if (!qnnrt_ir_each(s->node, "stride", n, w->stride))
+        for (i = 0; i < n; ++i) w->stride[i] = w->kernel[i];
+    if (!qnnrt_ir_each(s->node, "padding", n, w->pad))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "padding does not have %u numbers",
+                                    (unsigned)n);
+    if (!qnnrt_ir_each(s->node, "dilation", n, w->dilation))
+        for (i = 0; i < n; ++i) w->dilation[i] = 1;
+    for (i = 0; i < n; ++i) {
+        if (w->kernel[i] < 1 || w->stride[i] < 1 || w->dilation[i] < 1 || w->pad[i] < 0)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG,
+                                        "kernel %lld, stride %lld, dilation %lld or "
+                                        "padding %lld is too small", (long long)w->kernel[i],
+                                        (long long)w->stride[i], (long long)w->dilation[i],
+                                        (long long)w->pad[i]);
+    }
+    return 1;
+}
+
+/* Slide a window over the last `n` dimensions. */
+static int qnnrt_ir__shape_slide(qnnrt_ir__shape *s, uint32_t n, const qnnrt_ir__window *w,
+                                 int ceil)
+{
+    uint32_t i;
+    for (i = 0; i < n; ++i) {
+        int64_t *const dim = &s->dims[s->rank - n + i];
+        const int64_t size = *dim;
+        int64_t room = size + 2 * w->pad[i] - qnnrt_ir__times(w->dilation[i], w->kernel[i] - 1) - 1;
+        if (room < 0)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
+                                        "the window is larger than dimension %u",
+                                        (unsigned)(s->rank - n + i));
+        *dim = (room + (ceil ? w->stride[i] - 1 : 0)) / w->stride[i] + 1;
+        if (ceil && (*dim - 1) * w->stride[i] >= size + w->pad[i]) --*dim;
+    }
+    return 1;
+}
+
+/* Return the number of spatial dimensions: in the name, conv2d or conv_transpose2d, or of the
+   weight. */
+static uint32_t qnnrt_ir__shape_spatial(const qnnrt_ir__shape *s, size_t at)
+{
+    const uint32_t rank = s->node->inputs[1]->rank;
+    return strncmp(s->node->op, "convolution.", 12) == 0 ? rank - 2
+                                                         : (uint32_t)(s->node->op[at] - '0');
+}
+
+static int qnnrt_ir__shape_conv(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0], *w = s->node->inputs[1];
+    const qnnrt_ir_attr *padding = qnnrt_ir_attr_find(s->node, "padding");
+    const int64_t groups = qnnrt_ir_int(s->node, "groups", 1);
+    const uint32_t n = qnnrt_ir__shape_spatial(s, 4);
+    qnnrt_ir__window win;
+    uint32_t i;
+    memset(&win, 0, sizeof(win));
+    if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2) ||
+        !qnnrt_ir__shape_rank(s, 1, n + 2, n + 2))
+        return 0;
+    qnnrt_ir__shape_same(s);
+    if (groups < 1 || w->dims[0] % groups != 0 || x->dims[s->rank - n - 1] % groups != 0)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "groups is %lld", (long long)groups);
+    if (!qnnrt_ir__shape_inner(s, x->dims[s->rank - n - 1] / groups, w->dims[1])) return 0;
+    for (i = 0; i < n; ++i) win.kernel[i] = w->dims[2 + i];
+    s->dims[s->rank - n - 1] = w->dims[0];
+    if (padding != NULL && padding->kind == QNNRT_IR_TEXT) {
+        if (strcmp(padding->text, "same") == 0) return qnnrt_ir__shape_vector(s, 2, w->dims[0]);
+        if (strcmp(padding->text, "valid") != 0)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "padding is \"%.100s\"", padding->text);
+        for (i = 0; i < n; ++i) { win.stride[i] = win.dilation[i] = 1; win.pad[i] = 0; }
+        qnnrt_ir_each(s->node, "stride", n, win.stride);
+        qnnrt_ir_each(s->node, "dilation", n, win.dilation);
+        for (i = 0; i < n; ++i)
+            if (win.stride[i] < 1 || win.dilation[i] < 1 || win.kernel[i] < 1)
+                return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "a stride or dilation is too small");
+    } else if (!qnnrt_ir__shape_window(s, n, &win)) {
+        return 0;
+    }
+    return qnnrt_ir__shape_slide(s, n, &win, 0) && qnnrt_ir__shape_vector(s, 2, w->dims[0]);
+}
+
+static int qnnrt_ir__shape_deconv(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0], *w = s->node->inputs[1];
+    const int64_t groups = qnnrt_ir_int(s->node, "groups", 1);
+    const uint32_t n = qnnrt_ir__shape_spatial(s, 14);
+    qnnrt_ir__window win;
+    int64_t more[3];
+    uint32_t i;
+    memset(&win, 0, sizeof(win));
+    if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2) ||
+        !qnnrt_ir__shape_rank(s, 1, n + 2, n + 2))
+        return 0;
+    qnnrt_ir__shape_same(s);
+    if (groups < 1 || w->dims[0] % groups != 0)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "groups is %lld", (long long)groups);
+    if (!qnnrt_ir__shape_inner(s, x->dims[s->rank - n - 1], w->dims[0])) return 0;
+    for (i = 0; i < n; ++i) win.kernel[i] = w->dims[2 + i];
+    if (!qnnrt_ir__shape_window(s, n, &win)) return 0;
+    if (!qnnrt_ir_each(s->node, "output_padding", n, more))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_padding does not have %u numbers",
+                                    (unsigned)n);
+    s->dims[s->rank - n - 1] = qnnrt_ir__times(w->dims[1], groups);
+    for (i = 0; i < n; ++i) {
+        int64_t *const dim = &s->dims[s->rank - n + i];
+        *dim = qnnrt_ir__near(qnnrt_ir__times(*dim - 1, win.stride[i]) - 2 * win.pad[i]) +
+               qnnrt_ir__near(qnnrt_ir__times(win.dilation[i], win.kernel[i] - 1) + more[i]) + 1;
+        if (*dim < 0)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the padding removes everything");
+    }
+    return qnnrt_ir__shape_vector(s, 2, s->dims[s->rank - n - 1]);
+}
+
+static int qnnrt_ir__shape_convolution(qnnrt_ir__shape *s)
+{
+    if (!qnnrt_ir__shape_rank(s, 1, 3, 5)) return 0;
+    return qnnrt_ir_int(s->node, "transposed", 0) != 0 ? qnnrt_ir__shape_deconv(s)
+                                                              : qnnrt_ir__shape_conv(s);
+}
+
+/* The second output of a pool: the places of the largest values. */
+static int qnnrt_ir__shape_best_places(qnnrt_ir__shape *s)
+{
+    s->outputs = 2;
+    if (s->index == 1) s->dtype = QNNRT_DTYPE_I64;
+    return 1;
+}
+
+/* max_pool, avg_pool, max_pool_with_indices */
+static int qnnrt_ir__shape_pool(qnnrt_ir__shape *s)
+{
+    const uint32_t n = (uint32_t)(s->node->op[8] - '0');
+    qnnrt_ir__window win;
+    memset(&win, 0, sizeof(win));
+    if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2)) return 0;
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir_each(s->node, "kernel_size", n, win.kernel))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "kernel_size does not have %u numbers",
+                                    (unsigned)n);
+    return qnnrt_ir__shape_window(s, n, &win) &&
+           qnnrt_ir__shape_slide(s, n, &win, qnnrt_ir_int(s->node, "ceil_mode", 0) != 0) &&
+           (strstr(s->node->op, "indices") == NULL || qnnrt_ir__shape_best_places(s));
+}
+
+static int qnnrt_ir__shape_adaptive(qnnrt_ir__shape *s)
+{
+    const uint32_t n = (uint32_t)(s->node->op[17] - '0');    /* adaptive_avg_pool2d */
+    int64_t size[3];
+    uint32_t i;
+    if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2)) return 0;
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir_each(s->node, "output_size", n, size))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_size does not have %u numbers",
+                                    (unsigned)n);
+    for (i = 0; i < n; ++i) {
+        if (size[i] < 0) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_size is negative");
+        s->dims[s->rank - n + i] = size[i];
+    }
+    return s->node->op[9] == 'a' || qnnrt_ir__shape_best_places(s);      /* adaptive_avg, _max */
+}
+
+/* upsample_*: a size, or factors */
+static int qnnrt_ir__shape_upsample(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_attr *factors = qnnrt_ir_attr_find(s->node, "scale_factors");
+    int64_t size[3];
+    const uint32_t n = (uint32_t)(*strpbrk(s->node->op, "123") - '0');
+    uint32_t i;
+    if (!qnnrt_ir__shape_rank(s, 0, n + 2, n + 2)) return 0;
+    qnnrt_ir__shape_same(s);
+    if (qnnrt_ir_each(s->node, "output_size", n, size)) {
+        for (i = 0; i < n; ++i) s->dims[2 + i] = size[i];
+    } else {
+        if (factors == NULL || factors->count != n || factors->floats == NULL)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG,
+                                        "neither output_size nor scale_factors is given");
+        for (i = 0; i < n; ++i)
+            s->dims[2 + i] =
+                qnnrt_ir__near(qnnrt_ir__attr_whole((double)s->dims[2 + i] * factors->floats[i]));
+    }
+    for (i = 0; i < n; ++i)
+        if (s->dims[2 + i] < 1)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "the size is not positive");
+    return strstr(s->node->op, "nearest") != NULL || qnnrt_ir__shape_floats(s, s->node->inputs[0]);
+}
+
+/* pixel_shuffle: [N, C * r * r, H, W] to [N, C, H * r, W * r]; pixel_unshuffle: back */
+static int qnnrt_ir__shape_pixels(qnnrt_ir__shape *s)
+{
+    const int back = s->node->op[6] == 'u';
+    const char *name = back ? "downscale_factor" : "upscale_factor";
+    const int64_t r = qnnrt_ir_int(s->node, name, 0);
+    int64_t *dims;
+    if (!qnnrt_ir__shape_rank(s, 0, 3, QNNRT_IR_RANK)) return 0;
+    qnnrt_ir__shape_same(s);
+    dims = s->dims + (s->rank - 3);
+    if (r < 1 || r > 65536 || (back ? dims[1] % r + dims[2] % r : dims[0] % (r * r)) != 0)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%s is %lld", name, (long long)r);
+    dims[0] = back ? qnnrt_ir__times(dims[0], r * r) : dims[0] / (r * r);
+    dims[1] = back ? dims[1] / r : qnnrt_ir__times(dims[1], r);
+    dims[2] = back ? dims[2] / r : qnnrt_ir__times(dims[2], r);
+    return 1;
+}
+
+/* channel_shuffle: [N, groups * C, ..] to [N, C * groups, ..] */
+static int qnnrt_ir__shape_channels(qnnrt_ir__shape *s)
+{
+    const int64_t groups = qnnrt_ir_int(s->node, "groups", 0);
+    if (!qnnrt_ir__shape_rank(s, 0, 3, QNNRT_IR_RANK - 1)) return 0;
+    qnnrt_ir__shape_same(s);
+    return (groups > 0 && s->dims[1] % groups == 0) ||
+           qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "groups is %lld", (long long)groups);
+}
+
+/* im2col: [N, C, H, W] to [N, C * kernel, places of the kernel]; col2im: back */
+static int qnnrt_ir__shape_fold(qnnrt_ir__shape *s)
+{
+    const int back = s->node->op[0] == 'c';
+    const qnnrt_ir_value *x = s->node->inputs[0];
+    const uint32_t less = back ? 1 : 0;
+    qnnrt_ir__window win;
+    int64_t size[2], area, places;
+    memset(&win, 0, sizeof(win));
+    if (!qnnrt_ir__shape_rank(s, 0, 3 - less, 4 - less)) return 0;
+    qnnrt_ir__shape_same(s);
+    if (!qnnrt_ir_each(s->node, "kernel_size", 2, win.kernel) ||
+        (back && !qnnrt_ir_each(s->node, "output_size", 2, size)))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "a size does not have 2 numbers");
+    s->rank = x->rank + less;
+    if (back) memcpy(s->dims + s->rank - 2, size, sizeof(size));
+    memcpy(size, s->dims + s->rank - 2, sizeof(size));
+    if (size[0] < 1 || size[1] < 1)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the image is empty");
+    if (!qnnrt_ir__shape_window(s, 2, &win) || !qnnrt_ir__shape_slide(s, 2, &win, 0)) return 0;
+    area = qnnrt_ir__times(win.kernel[0], win.kernel[1]);
+    places = qnnrt_ir__times(s->dims[s->rank - 2], s->dims[s->rank - 1]);
+    if (!back) {
+        s->rank -= 1;
+        s->dims[s->rank - 2] = qnnrt_ir__times(s->dims[s->rank - 2], area);
+        s->dims[s->rank - 1] = places;
+        return 1;
+    }
+    if (x->dims[x->rank - 1] != places || x->dims[x->rank - 2] % area != 0)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the input is %s, expected C * %lld "
+                                    "channels and %lld places",
+                                    qnnrt_ir__shape_say(s, 0, x->rank, x->dims),
+                                    (long long)area, (long long)places);
+    s->dims[s->rank - 3] = x->dims[x->rank - 2] / area;
+    memcpy(s->dims + s->rank - 2, size, sizeof(size));
+    return 1;
+}
+
+/* grid_sampler: an image, and for each place of the result where it is taken from */
+static int qnnrt_ir__shape_grid(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0], *grid = s->node->inputs[1];
+    const int64_t mode = qnnrt_ir_int(s->node, "interpolation_mode", 0);
+    const int64_t padding = qnnrt_ir_int(s->node, "padding_mode", 0);
+    if (!qnnrt_ir__shape_rank(s, 0, 4, 5) || !qnnrt_ir__shape_rank(s, 1, x->rank, x->rank))
+        return 0;
+    if (mode < 0 || mode > (x->rank == 4 ? 2 : 1) || padding < 0 || padding > 2)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "interpolation_mode is %lld, padding_mode %lld",
+                                    (long long)mode, (long long)padding);
+    if (grid->dims[x->rank - 1] != x->rank - 2 || grid->dims[0] != x->dims[0])
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the grid is %s for an input %s",
+                                    qnnrt_ir__shape_say(s, 0, grid->rank, grid->dims),
+                                    qnnrt_ir__shape_say(s, 1, x->rank, x->dims));
+    if (!qnnrt_ir__shape_float(s) || !qnnrt_ir__shape_floats(s, grid)) return 0;
+    memcpy(s->dims + 2, grid->dims + 1, (x->rank - 2) * sizeof(*s->dims));
+    return 1;
+}
+
+/* roi_align, roi_pool: an image, and regions: the image of the batch, then two corners */
+static int qnnrt_ir__shape_regions(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *x = s->node->inputs[0], *rois = s->node->inputs[1];
+    const int64_t h = qnnrt_ir_int(s->node, "pooled_height", 0);
+    const int64_t w = qnnrt_ir_int(s->node, "pooled_width", 0);
+    if (!qnnrt_ir__shape_rank(s, 0, 4, 4) || !qnnrt_ir__shape_rank(s, 1, 2, 2) ||
+        !qnnrt_ir__shape_float(s) || !qnnrt_ir__shape_floats(s, rois)) return 0;
+    if (rois->dims[1] != 5 || h < 1 || w < 1)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "regions are %s, pooled to %lld x %lld",
+                                    qnnrt_ir__shape_say(s, 0, 2, rois->dims), (long long)h,
+                                    (long long)w);
+    s->dims[0] = rois->dims[0];
+    s->dims[1] = x->dims[1];
+    s->dims[2] = qnnrt_ir__near(h);
+    s->dims[3] = qnnrt_ir__near(w);
+    if (strstr(s->node->op, "roi_pool") == NULL) return 1;
+    s->outputs = 2;
+    if (s->index == 1) s->dtype = QNNRT_DTYPE_I32;
+    return 1;
+}
+
+/* Require a dimension of an input. */
+static int qnnrt_ir__shape_expect(qnnrt_ir__shape *s, size_t i, uint32_t d, int64_t size)
+{
+    const qnnrt_ir_value *x = s->node->inputs[i];
+    return x->dims[d] == size ||
+           qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "dimension %u of input %u is %lld, expected "
+                                "%lld", (unsigned)d, (unsigned)i, (long long)x->dims[d],
+                                (long long)size);
+}
+
+/* deform_conv2d: input, weight, offset, mask, bias */
+static int qnnrt_ir__shape_deform(qnnrt_ir__shape *s)
+{
+    static const char *const names[3][2] = {
+        { "stride_h", "stride_w" }, { "pad_h", "pad_w" }, { "dilation_h", "dilation_w" } };
+    const qnnrt_ir_node *node = s->node;
+    const qnnrt_ir_value *x = node->inputs[0], *w = node->inputs[1];
+    const int64_t groups = qnnrt_ir_int(node, "groups", 1);
+    const int64_t parts = qnnrt_ir_int(node, "offset_groups", 1);
+    const int masked = qnnrt_ir_int(node, "use_mask", 0) != 0;
+    qnnrt_ir__window win;
+    uint32_t i, d;
+    int64_t area;
+    memset(&win, 0, sizeof(win));
+    for (i = 0; i < 4; ++i) if (!qnnrt_ir__shape_rank(s, i, i < 3 || masked ? 4 : 0, 4)) return 0;
+    if (!qnnrt_ir__shape_float(s)) return 0;
+    for (i = 0; i < 2; ++i) {
+        win.kernel[i] = w->dims[2 + i];
+        win.stride[i] = qnnrt_ir_int(node, names[0][i], 1);
+        win.pad[i] = qnnrt_ir__near(qnnrt_ir_int(node, names[1][i], 0));
+        win.dilation[i] = qnnrt_ir_int(node, names[2][i], 1);
+        if (win.kernel[i] < 1 || win.stride[i] < 1 || win.pad[i] < 0 || win.dilation[i] < 1)
+            return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "a size of the window is too small");
+    }
+    if (groups < 1 || parts < 1 || w->dims[0] % groups != 0 || x->dims[1] % parts != 0)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "groups is %lld, offset_groups %lld",
+                                    (long long)groups, (long long)parts);
+    area = qnnrt_ir__times(parts, qnnrt_ir__times(win.kernel[0], win.kernel[1]));
+    if (!qnnrt_ir__shape_slide(s, 2, &win, 0) ||
+        !qnnrt_ir__shape_inner(s, x->dims[1], qnnrt_ir__times(w->dims[1], groups))) return 0;
+    for (i = 2; i < 4; ++i)
+        for (d = 0; d < 4 && (i == 2 || masked); ++d)
+            if (!qnnrt_ir__shape_expect(s, i, d, d == 1 ? area * (4 - i) : s->dims[d])) return 0;
+    s->dims[1] = w->dims[0];
+    return qnnrt_ir__shape_vector(s, 4, w->dims[0]);
+}
+
+/* =====================================================================================
    SHAPE OF NEW VALUES                                                      >>shape_make
    Operators that make values, and those that are no operators of ATen.
    Needs: >>config >>dtype >>attr >>shape     Knows nothing of: arithmetic
@@ -3181,6 +3362,16 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
    without "aten."; "q." are those that passes make. */
 #define QNNRT_IR__CONV "ints stride=1, ints padding=0, ints dilation=1, int groups=1"
 #define QNNRT_IR__CONV_SAME "ints stride=1, str padding=valid, ints dilation=1, int groups=1"
+#define QNNRT_IR__DECONV "ints stride=1, ints padding=0, ints output_padding=0, int groups=1, " \
+    "ints dilation=1"
+#define QNNRT_IR__MAX_POOL "ints kernel_size, ints? stride, ints padding=0, ints dilation=1, " \
+    "bool ceil_mode=false"
+#define QNNRT_IR__AVG_POOL "ints kernel_size, ints? stride, ints padding=0, " \
+    "bool ceil_mode=false, bool count_include_pad=true"
+#define QNNRT_IR__RESIZE_VEC "ints? output_size, floats? scale_factors"
+#define QNNRT_IR__RESIZE "ints output_size, float? scales, float? scales_d, float? scales_h, " \
+    "float? scales_w"
+#define QNNRT_IR__GRID "int interpolation_mode, int padding_mode, bool align_corners"
 #define QNNRT_IR__RECURRENT "bool has_biases=true, int num_layers=1, float dropout=0, " \
     "bool train=false, bool bidirectional=false, bool batch_first=false"
 #define QNNRT_IR__OPS(X) \
@@ -3521,31 +3712,78 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("conv3d.padding", 2, 3, QNNRT_IR__CONV_SAME, conv, conv) \
     X("conv1d.padding", 2, 3, QNNRT_IR__CONV_SAME, conv, conv) \
     X("conv2d.padding", 2, 3, QNNRT_IR__CONV_SAME, conv, conv) \
-    X("conv_transpose1d.default", 2, 3, "ints stride=1, ints padding=0, ints output_padding=0, " \
-      "int groups=1, ints dilation=1", deconv, deconv) \
-    X("conv_transpose2d.input", 2, 3, "ints stride=1, ints padding=0, ints output_padding=0, " \
-      "int groups=1, ints dilation=1", deconv, deconv) \
+    X("conv_transpose1d.default", 2, 3, QNNRT_IR__DECONV, deconv, deconv) \
+    X("conv_transpose2d.input", 2, 3, QNNRT_IR__DECONV, deconv, deconv) \
+    X("conv_transpose3d.input", 2, 3, QNNRT_IR__DECONV, deconv, deconv) \
     X("convolution.default", 2, 3, "ints stride, ints padding, ints dilation, bool transposed, " \
       "ints output_padding, int groups", convolution, convolution) \
-    X("max_pool1d.default", 1, 1, "ints kernel_size, ints? stride, ints padding=0, " \
-      "ints dilation=1, bool ceil_mode=false", pool, pool) \
-    X("max_pool2d.default", 1, 1, "ints kernel_size, ints? stride, ints padding=0, " \
-      "ints dilation=1, bool ceil_mode=false", pool, pool) \
-    X("avg_pool1d.default", 1, 1, "ints kernel_size, ints? stride, ints padding=0, " \
-      "bool ceil_mode=false, bool count_include_pad=true", pool, pool) \
-    X("avg_pool2d.default", 1, 1, "ints kernel_size, ints? stride, ints padding=0, " \
-      "bool ceil_mode=false, bool count_include_pad=true, int? divisor_override", pool, pool) \
-    X("adaptive_avg_pool1d.default", 1, 1, "ints output_size", adaptive, adaptive) \
-    X("adaptive_avg_pool2d.default", 1, 1, "ints output_size", adaptive, adaptive) \
-    X("upsample_nearest2d.vec", 1, 1, "ints? output_size, floats? scale_factors", upsample, \
-      upsample) \
-    X("upsample_nearest2d.default", 1, 1, "ints output_size, float? scales_h, " \
-      "float? scales_w", upsample, upsample) \
-    X("upsample_bilinear2d.vec", 1, 1, "ints? output_size, bool align_corners, " \
-      "floats? scale_factors", upsample, upsample) \
-    X("upsample_bilinear2d.default", 1, 1, "ints output_size, bool align_corners, " \
-      "float? scales_h, float? scales_w", upsample, upsample) \
-    X("pixel_shuffle.default", 1, 1, "int upscale_factor", pixels, pixels) \
+    X("torchvision.deform_conv2d.default", 5, 5, "int stride_h, int stride_w, int pad_h, " \
+      "int pad_w, int dilation_h, int dilation_w, int groups, int offset_groups, bool use_mask", \
+      deform, deform) \
+    X("max_pool1d.default", 1, 1, QNNRT_IR__MAX_POOL, pool, most) \
+    X("max_pool2d.default", 1, 1, QNNRT_IR__MAX_POOL, pool, most) \
+    X("max_pool3d.default", 1, 1, QNNRT_IR__MAX_POOL, pool, most) \
+    X("max_pool1d_with_indices.default", 1, 1, QNNRT_IR__MAX_POOL, pool, most) \
+    X("max_pool2d_with_indices.default", 1, 1, QNNRT_IR__MAX_POOL, pool, most) \
+    X("max_pool3d_with_indices.default", 1, 1, QNNRT_IR__MAX_POOL, pool, most) \
+    X("avg_pool1d.default", 1, 1, QNNRT_IR__AVG_POOL, pool, bands) \
+    X("avg_pool2d.default", 1, 1, QNNRT_IR__AVG_POOL ", int? divisor_override", pool, bands) \
+    X("avg_pool3d.default", 1, 1, QNNRT_IR__AVG_POOL ", int? divisor_override", pool, bands) \
+    X("adaptive_avg_pool1d.default", 1, 1, "ints output_size", adaptive, bands) \
+    X("adaptive_avg_pool2d.default", 1, 1, "ints output_size", adaptive, bands) \
+    X("adaptive_avg_pool3d.default", 1, 1, "ints output_size", adaptive, bands) \
+    X("adaptive_max_pool1d.default", 1, 1, "ints output_size", adaptive, most) \
+    X("adaptive_max_pool2d.default", 1, 1, "ints output_size", adaptive, most) \
+    X("adaptive_max_pool3d.default", 1, 1, "ints output_size", adaptive, most) \
+    X("upsample_nearest1d.vec", 1, 1, QNNRT_IR__RESIZE_VEC, upsample, bands) \
+    X("upsample_nearest1d.default", 1, 1, QNNRT_IR__RESIZE, upsample, bands) \
+    X("upsample_nearest2d.vec", 1, 1, QNNRT_IR__RESIZE_VEC, upsample, bands) \
+    X("upsample_nearest2d.default", 1, 1, QNNRT_IR__RESIZE, upsample, bands) \
+    X("upsample_nearest3d.vec", 1, 1, QNNRT_IR__RESIZE_VEC, upsample, bands) \
+    X("upsample_nearest3d.default", 1, 1, QNNRT_IR__RESIZE, upsample, bands) \
+    X("_upsample_nearest_exact1d.vec", 1, 1, QNNRT_IR__RESIZE_VEC, upsample, bands) \
+    X("_upsample_nearest_exact1d.default", 1, 1, QNNRT_IR__RESIZE, upsample, bands) \
+    X("_upsample_nearest_exact2d.vec", 1, 1, QNNRT_IR__RESIZE_VEC, upsample, bands) \
+    X("_upsample_nearest_exact2d.default", 1, 1, QNNRT_IR__RESIZE, upsample, bands) \
+    X("_upsample_nearest_exact3d.vec", 1, 1, QNNRT_IR__RESIZE_VEC, upsample, bands) \
+    X("_upsample_nearest_exact3d.default", 1, 1, QNNRT_IR__RESIZE, upsample, bands) \
+    X("upsample_linear1d.vec", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE_VEC, upsample, bands) \
+    X("upsample_linear1d.default", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE, upsample, bands) \
+    X("upsample_bilinear2d.vec", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE_VEC, \
+      upsample, bands) \
+    X("upsample_bilinear2d.default", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE, \
+      upsample, bands) \
+    X("upsample_trilinear3d.vec", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE_VEC, \
+      upsample, bands) \
+    X("upsample_trilinear3d.default", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE, \
+      upsample, bands) \
+    X("upsample_bicubic2d.vec", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE_VEC, \
+      upsample, bands) \
+    X("upsample_bicubic2d.default", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE, \
+      upsample, bands) \
+    X("_upsample_bilinear2d_aa.vec", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE_VEC, \
+      upsample, bands) \
+    X("_upsample_bilinear2d_aa.default", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE, \
+      upsample, bands) \
+    X("_upsample_bicubic2d_aa.vec", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE_VEC, \
+      upsample, bands) \
+    X("_upsample_bicubic2d_aa.default", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE, \
+      upsample, bands) \
+    X("grid_sampler.default", 2, 2, QNNRT_IR__GRID, grid, grid) \
+    X("grid_sampler_2d.default", 2, 2, QNNRT_IR__GRID, grid, grid) \
+    X("grid_sampler_3d.default", 2, 2, QNNRT_IR__GRID, grid, grid) \
+    X("torchvision.roi_align.default", 2, 2, "float spatial_scale, int pooled_height, " \
+      "int pooled_width, int sampling_ratio, bool aligned", regions, regions) \
+    X("torchvision.roi_pool.default", 2, 2, "float spatial_scale, int pooled_height, " \
+      "int pooled_width", regions, regions) \
+    X("im2col.default", 1, 1, "ints kernel_size, ints dilation, ints padding, ints stride", fold, \
+      fold) \
+    X("col2im.default", 1, 1, "ints output_size, ints kernel_size, ints dilation, " \
+      "ints padding, ints stride", fold, fold) \
+    X("pixel_shuffle.default", 1, 1, "int upscale_factor", pixels, blocks) \
+    X("pixel_unshuffle.default", 1, 1, "int downscale_factor", pixels, blocks) \
+    X("channel_shuffle.default", 1, 1, "int groups", channels, blocks) \
+    X("native_channel_shuffle.default", 1, 1, "int groups", channels, blocks) \
     X("batch_norm.default", 1, 5, "bool training, float momentum, float eps", batch_norm, \
       batch_norm) \
     X("native_batch_norm.default", 1, 5, "bool training, float momentum, float eps", \
@@ -3556,9 +3794,11 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
       batch_norm, norm) \
     X("layer_norm.default", 1, 3, "ints normalized_shape, float eps=1e-5", layer_norm, norm) \
     X("native_layer_norm.default", 1, 3, "ints normalized_shape, float eps", native_layer_norm, \
-      native_layer_norm) \
+      native_norm) \
     X("rms_norm.default", 1, 2, "ints normalized_shape, float? eps", layer_norm, norm) \
     X("group_norm.default", 1, 3, "int num_groups, float eps=1e-5", group_norm, norm) \
+    X("native_group_norm.default", 1, 3, "int N, int C, int HxW, int group, float eps", \
+      native_group_norm, native_norm) \
     X("_weight_norm.default", 2, 2, "int dim=0", weight_norm, weight_norm) \
     X("scaled_dot_product_attention.default", 3, 4, "float dropout_p=0, bool is_causal=false, " \
       "float? scale, bool enable_gqa=false, bool nan_rows=false", attention, attention) \
@@ -3636,6 +3876,8 @@ static const struct qnnrt_ir__spelling {
     const char *name, *op;
     int         overwrites;
 } qnnrt_ir__ops_spellings[] = {
+    { "_adaptive_avg_pool2d.default", "adaptive_avg_pool2d.default", 0 },
+    { "_adaptive_avg_pool3d.default", "adaptive_avg_pool3d.default", 0 },
     { "detach_.default", "detach.default", 0 },
     { "_unsafe_view.default", "view.default", 0 },
     { "concat.default", "cat.default", 0 },
@@ -8082,7 +8324,7 @@ static int qnnrt_ir__eval_attention(qnnrt_ir__eval *e)
 
 /* =====================================================================================
    EVALUATION: LAYERS                                                         >>eval_net
-   Other convolutions, pools, upsampling and norms, in double.
+   Other convolutions, and norms, in double.
    Needs: >>attr >>wide >>eval_math >>gemm     Knows nothing of: views
    ===================================================================================== */
 
@@ -8129,134 +8371,6 @@ static int qnnrt_ir__eval_convolution(qnnrt_ir__eval *e)
                                                               : qnnrt_ir__eval_conv(e);
 }
 
-/* Return how many kernel elements of output o lie within the input and its padding. */
-static int64_t qnnrt_ir__net_covered(const qnnrt_ir__slide *s, int64_t o)
-{
-    int64_t count = 1, i;
-    for (i = 3; i-- > 0; o /= s->out[i]) {
-        const int64_t begin = o % s->out[i] * s->stride[i] - s->pad[i];
-        const int64_t end = begin + s->kernel[i], most = s->in[i] + s->pad[i];
-        count *= (end < most ? end : most) - begin;
-    }
-    return count;
-}
-
-static int qnnrt_ir__eval_pool(qnnrt_ir__eval *e)
-{
-    const qnnrt_ir__wide *x = &e->in[0];
-    const uint32_t n = (uint32_t)(e->node->op[8] - '0');
-    const int average = e->node->op[0] == 'a';
-    const int padding = qnnrt_ir_int(e->node, "count_include_pad", 1) != 0;
-    const int64_t divisor = qnnrt_ir_int(e->node, "divisor_override", 0);
-    int64_t kernel[3], area_in, area_out, k, t;
-    qnnrt_ir__slide s;
-    qnnrt_ir_each(e->node, "kernel_size", n, kernel);
-    qnnrt_ir__net_slide(e, n, kernel, &s);
-    area_in = qnnrt_ir__net_area(s.in);
-    area_out = qnnrt_ir__net_area(s.out);
-    for (k = 0; k < e->out->count; ++k) {
-        const int64_t o = k % area_out, plane = k / area_out * area_in;
-        double sum = 0, most = -HUGE_VAL;
-        int64_t found = 0;
-        for (t = 0; t < qnnrt_ir__net_area(s.kernel); ++t) {
-            const int64_t place = qnnrt_ir__net_place(&s, o, t);
-            double f;
-            if (place < 0) continue;
-            f = qnnrt_ir__wide_f(x, plane + place);
-            sum += f;
-            if (f > most || f != f) most = f;
-            ++found;
-        }
-        if (average) most = sum / (double)(divisor != 0 ? divisor :
-                                           padding ? qnnrt_ir__net_covered(&s, o) : found);
-        qnnrt_ir__wide_put(e->out, k, most);
-    }
-    return 1;
-}
-
-static int qnnrt_ir__eval_adaptive(qnnrt_ir__eval *e)
-{
-    const qnnrt_ir__wide *x = &e->in[0], *y = e->out;
-    const uint32_t n = (uint32_t)(e->node->op[17] - '0');
-    const int64_t h = n == 2 ? x->dims[x->rank - 2] : 1, w = x->dims[x->rank - 1];
-    const int64_t oh = n == 2 ? y->dims[y->rank - 2] : 1, ow = y->dims[y->rank - 1];
-    int64_t k, a, b;
-    for (k = 0; k < y->count; ++k) {
-        const int64_t row = k / ow % oh, column = k % ow, plane = k / ow / oh * h * w;
-        const int64_t top = row * h / oh, bottom = ((row + 1) * h + oh - 1) / oh;
-        const int64_t left = column * w / ow, right = ((column + 1) * w + ow - 1) / ow;
-        double sum = 0;
-        for (a = top; a < bottom; ++a)
-            for (b = left; b < right; ++b) sum += qnnrt_ir__wide_f(x, plane + a * w + b);
-        qnnrt_ir__wide_put(e->out, k, sum / (double)((bottom - top) * (right - left)));
-    }
-    return 1;
-}
-
-/* Get the scale of an upsampled dimension: a given factor, or the ratio of the sizes. */
-static double qnnrt_ir__net_scale(const qnnrt_ir__eval *e, int axis, int64_t in, int64_t out)
-{
-    const qnnrt_ir_attr *factors = qnnrt_ir_attr_find(e->node, "scale_factors");
-    double factor = qnnrt_ir_float(e->node, axis == 0 ? "scales_h" : "scales_w", 0);
-    if (factors != NULL && factors->floats != NULL &&
-        factors->count == 2) factor = factors->floats[axis];
-    return factor > 0 ? 1 / factor : (double)in / (double)out;
-}
-
-static int qnnrt_ir__eval_upsample(qnnrt_ir__eval *e)
-{
-    const qnnrt_ir__wide *x = &e->in[0];
-    const int linear = strstr(e->node->op, "bilinear") != NULL;
-    const int corners = qnnrt_ir_int(e->node, "align_corners", 0) != 0;
-    int64_t in[2], out[2], k, from[2][2];
-    double scale[2], part[2];
-    int d;
-    for (d = 0; d < 2; ++d) {
-        in[d] = x->dims[2 + d];
-        out[d] = e->out->dims[2 + d];
-        scale[d] = qnnrt_ir__net_scale(e, d, in[d], out[d]);
-        if (linear &&
-            corners) scale[d] = out[d] > 1 ? (double)(in[d] - 1) / (double)(out[d] - 1) : 0;
-    }
-    for (k = 0; k < e->out->count; ++k) {
-        const int64_t plane = k / (out[0] * out[1]) * in[0] * in[1];
-        double f = 0;
-        for (d = 0; d < 2; ++d) {
-            const int64_t o = d == 0 ? k / out[1] % out[0] : k % out[1];
-            double at = !linear ||
-                corners ? (double)o * scale[d] : ((double)o + 0.5) * scale[d] - 0.5;
-            if (at < 0) at = 0;
-            from[d][0] = (int64_t)(linear ? at : (double)(float)at);
-            if (from[d][0] > in[d] - 1) from[d][0] = in[d] - 1;
-            from[d][1] = from[d][0] + (from[d][0] < in[d] - 1);
-            part[d] = linear ? at - (double)from[d][0] : 0;
-        }
-        for (d = 0; d < 4; ++d) {
-            const double weight = (d & 2 ? part[0] : 1 - part[0]) * (d & 1 ? part[1] : 1 - part[1]);
-            if (weight > 0)
-                f += weight * qnnrt_ir__wide_f(x, plane + from[0][d >> 1] * in[1] + from[1][d & 1]);
-        }
-        qnnrt_ir__wide_put(e->out, k, f);
-    }
-    return 1;
-}
-
-static int qnnrt_ir__eval_pixels(qnnrt_ir__eval *e)
-{
-    const int64_t r = qnnrt_ir_int(e->node, "upscale_factor", 1);
-    const qnnrt_ir__wide *x = &e->in[0], *y = e->out;
-    const int64_t h = x->dims[x->rank - 2], w = x->dims[x->rank - 1];
-    int64_t k;
-    for (k = 0; k < y->count; ++k) {
-        const int64_t column = k % (w * r), row = k / (w * r) % (h * r), plane =
-            k / (w * r) / (h * r);
-        const int64_t from =
-            (plane * r * r + row % r * r + column % r) * h * w + row / r * w + column / r;
-        qnnrt_ir__wide_put(e->out, k, qnnrt_ir__wide_f(x, from));
-    }
-    return 1;
-}
-
 /* Set an element to f times input 1 plus input 2, where they are: [size], each for `inner`
    elements. */
 static void qnnrt_ir__net_affine(qnnrt_ir__eval *e, int64_t k, double f, int64_t size,
@@ -8292,8 +8406,9 @@ static int qnnrt_ir__eval_norm(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0];
     const int rms = strstr(e->node->op, "rms_norm") != NULL;
-    const int groups = qnnrt_ir__eval_is(e->node, "group_norm") ||
+    const int groups = strstr(e->node->op, "group_norm") != NULL ||
         qnnrt_ir__eval_is(e->node, "instance_norm");
+    const char *name = e->node->op[0] == 'n' ? "group" : "num_groups";
     int64_t last[QNNRT_IR_RANK], count = 1, inner = 1, k;
     /* Without eps: the distance from 1 to the next number of the dtype. */
     const int wide = e->node->outputs[0]->dtype == QNNRT_DTYPE_F64;
@@ -8302,8 +8417,8 @@ static int qnnrt_ir__eval_norm(qnnrt_ir__eval *e)
     size_t n = qnnrt_ir_ints(e->node, "normalized_shape", last), i;
     if (groups) {
         for (i = 2; i < x->rank; ++i) inner *= x->dims[i];
-        count = qnnrt_ir__attr_has(e->node, "num_groups")
-                    ? x->dims[1] / qnnrt_ir_int(e->node, "num_groups", 1) * inner : inner;
+        count = qnnrt_ir__attr_has(e->node, name)
+                    ? x->dims[1] / qnnrt_ir_int(e->node, name, 1) * inner : inner;
     } else {
         if (n == 0) n = 1;                               /* q.rms_norm: the last dimension */
         for (i = 0; i < n; ++i) count *= x->dims[x->rank - 1 - i];
@@ -8313,8 +8428,8 @@ static int qnnrt_ir__eval_norm(qnnrt_ir__eval *e)
     return 1;
 }
 
-/* native_layer_norm: also mean and 1 / deviation of each part */
-static int qnnrt_ir__eval_native_layer_norm(qnnrt_ir__eval *e)
+/* native_layer_norm, native_group_norm: also mean and 1 / deviation of each part */
+static int qnnrt_ir__eval_native_norm(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0];
     const int64_t parts = e->out[1].count, count = parts > 0 ? x->count / parts : 0;
@@ -8682,6 +8797,691 @@ static int qnnrt_ir__eval_fft(qnnrt_ir__eval *e)
 }
 
 /* =====================================================================================
+   EVALUATION: IMAGES                                                       >>eval_image
+   Pools, resizing and folding of images of 1 to 3 dimensions, in double.
+   Needs: >>config >>attr >>wide >>eval_math >>gemm     Knows nothing of: graphs
+   ===================================================================================== */
+
+/* Resizing and averaging treat each axis alone: an output is the sum of neighbours, each times a
+   factor. */
+typedef struct qnnrt_ir__band {
+    char    kind;                            /* window, adaptive, nearest, exact, linear, cubic */
+    int     corners, smooth, counted;
+    int64_t in, out, kernel, stride, pad, divisor, most;     /* most: neighbours of an output */
+    double  scale;
+} qnnrt_ir__band;
+
+/* Get the step between the places that a resized axis reads: the inverse of a given factor, or the
+   ratio of the sizes. */
+static double qnnrt_ir__image_step(const qnnrt_ir_node *node, uint32_t spatial, uint32_t axis,
+                                   int64_t in, int64_t out)
+{
+    static const char *const names[3] = { "scales_d", "scales_h", "scales_w" };
+    const qnnrt_ir_attr *factors = qnnrt_ir_attr_find(node, "scale_factors");
+    double factor = qnnrt_ir_float(node, spatial == 1 ? "scales" : names[3 - spatial + axis], 0);
+    if (factors != NULL && factors->floats != NULL && factors->count == spatial)
+        factor = factors->floats[axis];
+    return factor > 0 ? 1 / factor : (double)in / (double)out;
+}
+
+/* Describe what a node does along one of its spatial axes. Return 0 if it is no such node. */
+static int qnnrt_ir__band_begin(const qnnrt_ir_node *node, uint32_t axis, int64_t in, int64_t out,
+                                qnnrt_ir__band *b)
+{
+    static const char *const kinds[] = {
+        "avg_pool", "adaptive_avg", "upsample_nearest", "_upsample_nearest_exact",
+        "upsample_linear", "upsample_bilinear", "upsample_trilinear", "_upsample_bilinear",
+        "upsample_bicubic", "_upsample_bicubic" };
+    int64_t list[3] = {0}, one[3] = {1, 1, 1};
+    const char *digit = strpbrk(node->op, "123");
+    const uint32_t spatial = digit != NULL ? (uint32_t)(*digit - '0') : 0;
+    size_t i = 0;
+    memset(b, 0, sizeof(*b));
+    while (i < 10 && strncmp(node->op, kinds[i], strlen(kinds[i])) != 0) ++i;
+    if (i == 10 || axis >= spatial) return 0;
+    b->kind = "wanelllLcC"[i];
+    b->smooth = strstr(node->op, "_aa.") != NULL;
+    b->kind = b->kind == 'L' ? 'l' : b->kind == 'C' ? 'c' : b->kind;
+    b->in = in;
+    b->out = out;
+    b->most = b->kind == 'l' ? 2 : b->kind == 'c' ? 4 : b->kind == 'a' ? in / out + 2 : 1;
+    if (b->kind == 'w') {
+        qnnrt_ir_each(node, "kernel_size", spatial, list);
+        b->most = b->kernel = b->stride = list[axis];
+        if (qnnrt_ir_each(node, "stride", spatial, one)) b->stride = one[axis];
+        memset(list, 0, sizeof(list));
+        qnnrt_ir_each(node, "padding", spatial, list);
+        b->pad = list[axis];
+        b->counted = qnnrt_ir_int(node, "count_include_pad", 1) != 0;
+        b->divisor = qnnrt_ir_int(node, "divisor_override", 0);
+        if (b->divisor != 0 && axis + 1 < spatial) b->divisor = 1;
+    } else if (b->kind != 'a') {
+        b->corners = qnnrt_ir_int(node, "align_corners", 0) != 0;
+        b->scale = qnnrt_ir__image_step(node, spatial, axis, in, out);
+        if (b->corners) b->scale = out > 1 ? (double)(in - 1) / (double)(out - 1) : 0;
+        if (b->smooth && b->scale > 1)
+            b->most = b->scale < 1e9 ? (int64_t)(b->scale * (double)b->most) + 2 : in;
+    }
+    if (b->most > in) b->most = in;
+    return 1;
+}
+
+/* Return a number within bounds; the lower one for NaN. */
+static double qnnrt_ir__image_clip(double x, double low, double high)
+{
+    return !(x > low) ? low : x > high ? high : x;
+}
+
+/* The cubic convolution of Keys, with parameter a, at distance x. */
+static double qnnrt_ir__image_cubic(double x, double a)
+{
+    x = fabs(x);
+    if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+    return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+}
+
+/* Antialiased: a filter that is as wide as the step. Return the number of neighbours. */
+static int64_t qnnrt_ir__band_smooth(const qnnrt_ir__band *b, int64_t o, int64_t *begin,
+                                     double *factors)
+{
+    const double wide = b->scale > 1 ? b->scale : 1, n = (double)b->in;
+    const double centre = b->scale * ((double)o + 0.5);
+    const double reach = (b->kind == 'l' ? 1 : 2) * wide;
+    const int64_t end = (int64_t)qnnrt_ir__image_clip(centre + reach + 0.5, 0, n);
+    int64_t count, k;
+    double sum = 0;
+    *begin = (int64_t)qnnrt_ir__image_clip(centre - reach + 0.5, 0, n);
+    count = end - *begin < b->most ? end - *begin : b->most;
+    for (k = 0; k < count; ++k) {
+        const double x = ((double)(*begin + k) - centre + 0.5) / wide;
+        factors[k] = b->kind == 'c' ? qnnrt_ir__image_cubic(x, -0.5)
+                                    : fabs(x) < 1 ? 1 - fabs(x) : 0;
+        sum += factors[k];
+    }
+    for (k = 0; k < count && (sum > 0 || sum < 0); ++k) factors[k] /= sum;
+    return count;
+}
+
+/* Get what output o reads: `count` neighbours from *begin on, and their factors [b->most]. Return
+   count. */
+static int64_t qnnrt_ir__band_at(const qnnrt_ir__band *b, int64_t o, int64_t *begin,
+                                 double *factors)
+{
+    const double last = (double)(b->in - 1);
+    int64_t first, end, k;
+    double at;
+    if (b->kind == 'w' || b->kind == 'a') {
+        first = b->kind == 'w' ? o * b->stride - b->pad : o * b->in / b->out;
+        end = b->kind == 'w' ? first + b->kernel : ((o + 1) * b->in + b->out - 1) / b->out;
+        if (end > b->in + b->pad) end = b->in + b->pad;
+        at = (double)(end - first);
+        *begin = first < 0 ? 0 : first < b->in ? first : b->in;
+        if (end > b->in) end = b->in;
+        end = end < *begin ? 0 : end - *begin;
+        if (b->divisor != 0) at = (double)b->divisor;
+        else if (!b->counted) at = (double)end;
+        for (k = 0; k < end; ++k) factors[k] = 1 / at;
+        return end;
+    }
+    if (b->smooth) return qnnrt_ir__band_smooth(b, o, begin, factors);
+    factors[0] = 1;
+    if (b->kind == 'n' || b->kind == 'e') {      /* in float, as in PyTorch */
+        const float step = (float)b->scale;
+        at = b->kind == 'n' ? (double)((float)o * step)
+                            : (double)(float)(((double)o + 0.5) * (double)step);
+        *begin = (int64_t)qnnrt_ir__image_clip(at, 0, last);
+        return 1;
+    }
+    at = b->corners ? b->scale * (double)o : b->scale * ((double)o + 0.5) - 0.5;
+    if (b->in == b->out && b->kind == 'l') at = (double)o;
+    if (b->kind == 'l') {
+        at = qnnrt_ir__image_clip(at, 0, last);
+        *begin = (int64_t)at;
+        if (*begin == b->in - 1 || b->in == b->out) return 1;
+        factors[1] = at - (double)*begin;
+        factors[0] = 1 - factors[1];
+        return 2;
+    }
+    at = qnnrt_ir__image_clip(at, -1, last + 1);
+    first = (int64_t)floor(at) > b->in - 1 ? b->in - 1 : (int64_t)floor(at);
+    at = qnnrt_ir__image_clip(at - (double)first, 0, 1);
+    *begin = first < 1 ? 0 : first - 1;
+    end = first + 2 < b->in ? first + 2 : b->in - 1;
+    for (k = 0; k < b->most; ++k) factors[k] = 0;
+    for (k = -1; k < 3; ++k) {
+        const int64_t place = first + k < 0 ? 0 : first + k < b->in ? first + k : b->in - 1;
+        factors[place - *begin] += qnnrt_ir__image_cubic(at - (double)k, -0.75);
+    }
+    return end - *begin + 1;
+}
+
+QNNRT_IR_API int qnnrt_ir_axis_matrix(const qnnrt_ir_node *node, uint32_t axis, double *matrix)
+{
+    const qnnrt_ir_value *x = node->inputs[0], *y = node->outputs[0];
+    const char *digit = strpbrk(node->op, "123");
+    const uint32_t first = digit != NULL ? y->rank - (uint32_t)(*digit - '0') : 0;
+    const int64_t in = x->dims[axis], out = y->dims[axis];
+    qnnrt_ir__band b;
+    int64_t o, begin, count;
+    if (axis < first || !qnnrt_ir__band_begin(node, axis - first, in, out, &b)) return 0;
+    for (o = 0; o < out && matrix != NULL; ++o) {
+        double *row = matrix + o * in;           /* a row begins with what lies at `begin` */
+        count = qnnrt_ir__band_at(&b, o, &begin, row);
+        if (begin == 0) continue;
+        memmove(row + begin, row, (size_t)count * sizeof(*row));
+        memset(row, 0, (size_t)(begin < count ? begin : count) * sizeof(*row));
+    }
+    return 1;
+}
+
+/* avg_pool, adaptive_avg_pool, upsample: bands along each spatial axis. */
+static int qnnrt_ir__eval_bands(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0], *y = e->out;
+    const char *digit = strpbrk(e->node->op, "123");
+    const uint32_t spatial = (uint32_t)(*digit - '0');
+    int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, most[3] = {1, 1, 1}, *begin[3], *count[3];
+    double *factors[3];
+    int64_t plane, i, a, b, c, o[3];
+    uint32_t d;
+    for (d = 0; d < 3; ++d) {
+        const uint32_t at = x->rank + d - 3;
+        qnnrt_ir__band band;
+        if (d + spatial >= 3) {
+            in[d] = x->dims[at];
+            out[d] = y->dims[at];
+            if (!qnnrt_ir__band_begin(e->node, d + spatial - 3, in[d], out[d], &band)) return 0;
+            most[d] = band.most;
+        }
+        begin[d] = (int64_t *)qnnrt_ir__eval_get(e, 2 * out[d], sizeof(**begin));
+        factors[d] = (double *)qnnrt_ir__eval_get(e, out[d] * most[d], sizeof(**factors));
+        if (begin[d] == NULL || factors[d] == NULL) return 0;
+        count[d] = begin[d] + out[d];
+        begin[d][0] = 0;
+        count[d][0] = 1;
+        factors[d][0] = 1;
+        for (i = 0; i < out[d] && d + spatial >= 3; ++i)
+            count[d][i] = qnnrt_ir__band_at(&band, i, &begin[d][i], factors[d] + i * most[d]);
+    }
+    for (i = 0, plane = 0; i < y->count; plane += in[0] * in[1] * in[2])
+        for (o[0] = 0; o[0] < out[0]; ++o[0])
+            for (o[1] = 0; o[1] < out[1]; ++o[1])
+                for (o[2] = 0; o[2] < out[2]; ++o[2], ++i) {
+                    const double *f[3];
+                    double sum = 0;
+                    for (d = 0; d < 3; ++d) f[d] = factors[d] + o[d] * most[d];
+                    for (a = 0; a < count[0][o[0]]; ++a)
+                        for (b = 0; b < count[1][o[1]]; ++b) {
+                            const int64_t row = plane + ((begin[0][o[0]] + a) * in[1] +
+                                                begin[1][o[1]] + b) * in[2] + begin[2][o[2]];
+                            const double part = f[0][a] * f[1][b];
+                            for (c = 0; c < count[2][o[2]]; ++c)
+                                sum += part * f[2][c] * qnnrt_ir__wide_f(x, row + c);
+                        }
+                    qnnrt_ir__wide_put(e->out, i, sum);
+                }
+    return 1;
+}
+
+/* max_pool, adaptive_max_pool: the largest value, and its place in the plane. */
+static int qnnrt_ir__eval_most(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    const int adaptive = e->node->op[0] == 'a';
+    const uint32_t n = (uint32_t)(*strpbrk(e->node->op, "123") - '0');
+    int64_t kernel[3] = {1, 1, 1}, from[3], to[3], at[3], area_in, area_out, k, i;
+    qnnrt_ir__slide s;
+    if (!adaptive) qnnrt_ir_each(e->node, "kernel_size", n, kernel);
+    qnnrt_ir__net_slide(e, n, kernel, &s);
+    area_in = qnnrt_ir__net_area(s.in);
+    area_out = qnnrt_ir__net_area(s.out);
+    for (k = 0; k < e->out->count; ++k) {
+        const int64_t plane = k / area_out * area_in;
+        int64_t o = k % area_out, best = -1;
+        double most = -HUGE_VAL;
+        for (i = 3; i-- > 0; o /= s.out[i]) {
+            const int64_t p = o % s.out[i];
+            from[i] = adaptive ? p * s.in[i] / s.out[i] : p * s.stride[i] - s.pad[i];
+            to[i] = adaptive ? ((p + 1) * s.in[i] + s.out[i] - 1) / s.out[i]
+                             : from[i] + (s.kernel[i] - 1) * s.dilation[i] + 1;
+            if (from[i] < 0)
+                from[i] += (s.dilation[i] - 1 - from[i]) / s.dilation[i] * s.dilation[i];
+            if (to[i] > s.in[i]) to[i] = s.in[i];
+        }
+        for (at[0] = from[0]; at[0] < to[0]; at[0] += s.dilation[0])
+            for (at[1] = from[1]; at[1] < to[1]; at[1] += s.dilation[1])
+                for (at[2] = from[2]; at[2] < to[2]; at[2] += s.dilation[2]) {
+                    const int64_t place = (at[0] * s.in[1] + at[1]) * s.in[2] + at[2];
+                    const double f = qnnrt_ir__wide_f(x, plane + place);
+                    if (best >= 0 && !(f > most) && !(f != f)) continue;
+                    most = f;
+                    best = place;
+                }
+        if (best < 0) qnnrt_ir__wide_put(e->out, k, most);
+        else qnnrt_ir__wide_move(e->out, k, x, plane + best);
+        if (e->out_count > 1) qnnrt_ir__wide_set(&e->out[1], k, best < 0 ? 0 : best);
+    }
+    return 1;
+}
+
+/* im2col: the windows of an image as columns; col2im: the sum of columns, each in its place. */
+static int qnnrt_ir__eval_fold(qnnrt_ir__eval *e)
+{
+    const int back = e->node->op[0] == 'c';
+    const qnnrt_ir__wide *x = &e->in[0], *image = back ? e->out : x;
+    int64_t kernel[3] = {1, 1, 1}, area, places, elements, plane, t, o;
+    double *sums = NULL;
+    qnnrt_ir__slide s;
+    uint32_t i;
+    qnnrt_ir_each(e->node, "kernel_size", 2, kernel);
+    qnnrt_ir__net_slide(e, 2, kernel, &s);
+    for (i = 1; i < 3; ++i) {
+        s.in[i] = image->dims[image->rank + i - 3];
+        s.out[i] = s.in[i] + 2 * s.pad[i] - s.dilation[i] * (s.kernel[i] - 1) - 1;
+        s.out[i] = s.out[i] / s.stride[i] + 1;
+    }
+    area = qnnrt_ir__net_area(s.in);
+    places = qnnrt_ir__net_area(s.out);
+    elements = qnnrt_ir__net_area(s.kernel);
+    if (back) sums = (double *)qnnrt_ir__eval_get(e, image->count, sizeof(*sums));
+    if (back && sums == NULL) return 0;
+    for (plane = 0; plane < image->count / area; ++plane)
+        for (t = 0; t < elements; ++t)
+            for (o = 0; o < places; ++o) {
+                const int64_t at = (plane * elements + t) * places + o;
+                const int64_t place = qnnrt_ir__net_place(&s, o, t);
+                if (back && place >= 0) sums[plane * area + place] += qnnrt_ir__wide_f(x, at);
+                else if (!back && place >= 0)
+                    qnnrt_ir__wide_move(e->out, at, x, plane * area + place);
+                else if (!back) qnnrt_ir__wide_put(e->out, at, 0);
+            }
+    for (o = 0; o < e->out->count && back; ++o) qnnrt_ir__wide_put(e->out, o, sums[o]);
+    return 1;
+}
+
+QNNRT_IR_API uint32_t qnnrt_ir_blocks(const qnnrt_ir_node *node, int64_t *dims, uint32_t *order)
+{
+    const qnnrt_ir_value *x = node->inputs[0];
+    const int back = strstr(node->op, "unshuffle") != NULL;
+    const int64_t r = qnnrt_ir_int(node, back ? "downscale_factor" : "upscale_factor", 1);
+    uint32_t i;
+    for (i = 0; i < 6; ++i) order[i] = i;
+    if (strstr(node->op, "channel") != NULL) {   /* [N, g, C / g, ..], the two change places */
+        const int64_t groups = qnnrt_ir_int(node, "groups", 1);
+        dims[0] = x->dims[0];
+        dims[1] = groups;
+        dims[2] = x->dims[1] / groups;
+        order[1] = 2;
+        order[2] = 1;
+        for (dims[3] = 1, i = 2; i < x->rank; ++i) dims[3] *= x->dims[i];
+        return 4;
+    }
+    for (dims[0] = 1, i = 0; i + 3 < x->rank; ++i) dims[0] *= x->dims[i];
+    dims[1] = back ? x->dims[i] : x->dims[i] / (r * r);
+    dims[2] = back ? x->dims[i + 1] / r : r;
+    dims[3] = r;
+    dims[4] = back ? x->dims[i + 2] / r : x->dims[i + 1];
+    dims[5] = back ? r : x->dims[i + 2];
+    order[2] = back ? 3 : 4;                     /* [C, H, r, W, r] to [C, r, r, H, W] */
+    order[3] = back ? 5 : 2;                     /* [C, r, r, H, W] to [C, H, r, W, r] */
+    order[4] = back ? 2 : 5;
+    order[5] = back ? 4 : 3;
+    return 6;
+}
+
+/* pixel_shuffle, pixel_unshuffle, channel_shuffle: axes of axes change places. */
+static int qnnrt_ir__eval_blocks(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    int64_t dims[6], stride[6], n;
+    uint32_t order[6], d;
+    const uint32_t rank = qnnrt_ir_blocks(e->node, dims, order);
+    qnnrt_ir__walk w;
+    int64_t moved[6], step = 1;
+    for (d = rank; d-- > 0; step *= dims[d]) stride[d] = step;
+    for (d = 0; d < rank; ++d) moved[d] = dims[order[d]];
+    qnnrt_ir__walk_begin(&w, rank, moved);
+    for (d = 0; d < rank; ++d) w.stride[0][d] = stride[order[d]];
+    for (n = 0; n < e->out->count; ++n, qnnrt_ir__walk_next(&w))
+        qnnrt_ir__wide_move(e->out, n, x, w.place[0]);
+    return 1;
+}
+
+/* =====================================================================================
+   EVALUATION: SAMPLES                                                     >>eval_sample
+   Sums of a few places of an image that depend on data: grids, regions, moved windows.
+   Needs: >>config >>attr >>wide >>eval_math >>gemm >>eval_image     Knows nothing of: graphs
+   ===================================================================================== */
+
+/* The places of a plane that a sample is the sum of, and their factors: those of up to 3 axes. */
+enum { QNNRT_IR__TAPS = 16 };
+typedef struct qnnrt_ir__taps {
+    int64_t count, place[QNNRT_IR__TAPS];
+    double  factor[QNNRT_IR__TAPS];
+} qnnrt_ir__taps;
+
+/* Begin with nothing but the first element, whole. */
+static void qnnrt_ir__taps_begin(qnnrt_ir__taps *t)
+{
+    t->count = 1;
+    t->place[0] = 0;
+    t->factor[0] = 1;
+}
+
+/* Go on to the next axis, of `size`, with its own places and factors. A negative place is left
+   out. */
+static void qnnrt_ir__taps_axis(qnnrt_ir__taps *t, int64_t size, const int64_t *place,
+                                const double *factor, int64_t count)
+{
+    const qnnrt_ir__taps was = *t;
+    int64_t i, k;
+    t->count = 0;
+    for (i = 0; i < was.count; ++i)
+        for (k = 0; k < count; ++k) {
+            if (place[k] < 0) continue;
+            t->place[t->count] = was.place[i] * size + place[k];
+            t->factor[t->count++] = was.factor[i] * factor[k];
+        }
+}
+
+/* Go on linearly between two neighbours; what lies outside of the axis counts as 0. */
+static void qnnrt_ir__taps_linear(qnnrt_ir__taps *t, int64_t size, double at)
+{
+    const double low = floor(qnnrt_ir__image_clip(at, -2, (double)size + 1));
+    int64_t place[2];
+    double factor[2];
+    place[0] = (int64_t)low;
+    place[1] = place[0] + 1;
+    factor[1] = at - low;
+    factor[0] = 1 - factor[1];
+    if (place[0] >= size) place[0] = -1;
+    if (place[1] >= size) place[1] = -1;
+    qnnrt_ir__taps_axis(t, size, place, factor, 2);
+}
+
+/* Return the sum that taps describe, in the plane at `plane`. */
+static double qnnrt_ir__taps_sum(const qnnrt_ir__taps *t, const qnnrt_ir__wide *x, int64_t plane)
+{
+    double sum = 0;
+    int64_t k;
+    for (k = 0; k < t->count; ++k)
+        sum += t->factor[k] * qnnrt_ir__wide_f(x, plane + t->place[k]);
+    return sum;
+}
+
+/* Move a coordinate into an axis: padding 1, to its border; 2, reflected at it. */
+static double qnnrt_ir__grid_inside(double at, int64_t size, int64_t padding, int corners)
+{
+    const double low = corners ? 0 : -0.5;
+    const double span = corners ? (double)(size - 1) : (double)size;
+    if (padding == 2 && span > 0) {
+        const double from = fabs(at - low), times = floor(from / span);
+        const double rest = fmod(from, span);
+        at = fmod(times, 2) < 1 ? rest + low : span - rest + low;
+    } else if (padding == 2) {
+        at = 0;
+    }
+    return padding == 0 ? at : qnnrt_ir__image_clip(at, 0, (double)(size - 1));
+}
+
+/* How a grid is read. */
+typedef struct qnnrt_ir__grid {
+    int64_t taps_mode, padding;              /* 0: linear, 1: nearest, 2: cubic; 0: zeros */
+    int     corners, flat;                   /* flat: of two dimensions, where NaN stays NaN */
+} qnnrt_ir__grid;
+
+/* Go on to the next axis of a grid, at a coordinate from -1 to 1. */
+static void qnnrt_ir__grid_axis(const qnnrt_ir__grid *g, qnnrt_ir__taps *t, int64_t size, double at)
+{
+    const double n = (double)size;
+    int64_t place[4], k;
+    double factor[4], low;
+    at = g->corners ? (at + 1) / 2 * (n - 1) : ((at + 1) * n - 1) / 2;
+    if (g->taps_mode != 2) at = qnnrt_ir__grid_inside(at, size, g->padding, g->corners);
+    low = floor(at);
+    if (g->flat && g->taps_mode != 1 && !(at - at <= 0)) {
+        place[0] = 0;
+        factor[0] = at - at;
+        qnnrt_ir__taps_axis(t, size, place, factor, 1);
+    } else if (g->taps_mode == 0) {
+        qnnrt_ir__taps_linear(t, size, at);
+    } else if (g->taps_mode == 1) {                   /* a half goes to the even neighbour */
+        if (at - low > 0.5 || (at - low >= 0.5 && fmod(low, 2) != 0)) low += 1;
+        place[0] = low >= 0 && low < n ? (int64_t)low : -1;
+        factor[0] = 1;
+        qnnrt_ir__taps_axis(t, size, place, factor, 1);
+    } else {
+        for (k = 0; k < 4; ++k) {
+            const double x = qnnrt_ir__grid_inside(low + (double)(k - 1), size, g->padding,
+                                                   g->corners);
+            place[k] = x >= 0 && x < n ? (int64_t)x : -1;
+            factor[k] = qnnrt_ir__image_cubic(at - low - (double)(k - 1), -0.75);
+        }
+        qnnrt_ir__taps_axis(t, size, place, factor, 4);
+    }
+}
+
+/* grid_sampler: the numbers of a place are those of the last axis, of the one before, .. For some
+   places at a time, so that a plane is read again while it is near. */
+static int qnnrt_ir__eval_grid(qnnrt_ir__eval *e)
+{
+    enum { BLOCK = 256 };
+    const qnnrt_ir__wide *x = &e->in[0], *grid = &e->in[1];
+    const uint32_t n = x->rank - 2;
+    const int64_t area = grid->count / (grid->dims[0] * n), planes = x->dims[0] * x->dims[1];
+    const int64_t in = x->count / planes;
+    qnnrt_ir__taps *t = (qnnrt_ir__taps *)qnnrt_ir__eval_get(e, BLOCK, sizeof(*t));
+    qnnrt_ir__grid g;
+    int64_t image, first, k, c;
+    uint32_t d;
+    if (t == NULL) return 0;
+    g.taps_mode = qnnrt_ir_int(e->node, "interpolation_mode", 0);
+    g.padding = qnnrt_ir_int(e->node, "padding_mode", 0);
+    g.corners = qnnrt_ir_int(e->node, "align_corners", 0) != 0;
+    g.flat = n == 2;
+    for (image = 0; image < x->dims[0]; ++image)
+        for (first = 0; first < area; first += BLOCK) {
+            const int64_t count = qnnrt_ir__gemm_least(area - first, BLOCK);
+            for (k = 0; k < count; ++k) {
+                const int64_t at = (image * area + first + k + 1) * n - 1;
+                qnnrt_ir__taps_begin(&t[k]);
+                for (d = 0; d < n; ++d)
+                    qnnrt_ir__grid_axis(&g, &t[k], x->dims[2 + d], qnnrt_ir__wide_f(grid, at - d));
+            }
+            for (c = image * x->dims[1]; c < (image + 1) * x->dims[1]; ++c)
+                for (k = 0; k < count; ++k)
+                    qnnrt_ir__wide_put(e->out, c * area + first + k,
+                                       qnnrt_ir__taps_sum(&t[k], x, c * in));
+        }
+    return 1;
+}
+
+/* Sample the middle of each part of a bin of a region: roi_align. Where the region leaves the image
+   by more than a pixel nothing is added. */
+static void qnnrt_ir__regions_bin(qnnrt_ir__eval *e, int64_t roi, int64_t image, int64_t bin,
+                                  const double *begin, const double *size, const int64_t *parts)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    const int64_t area = x->dims[2] * x->dims[3], bins = e->out->dims[2] * e->out->dims[3];
+    const int64_t row = bin / e->out->dims[3], column = bin % e->out->dims[3];
+    const double share = 1 / (double)(parts[0] * parts[1]);
+    int64_t i, k, c;
+    for (c = 0; c < x->dims[1]; ++c) {
+        double sum = 0;
+        for (i = 0; i < parts[0]; ++i)
+            for (k = 0; k < parts[1]; ++k) {
+                double at[2];
+                qnnrt_ir__taps t;
+                uint32_t d;
+                at[0] = begin[0] + size[0] * ((double)row + ((double)i + 0.5) / (double)parts[0]);
+                at[1] = begin[1] + size[1] * ((double)column +
+                                              ((double)k + 0.5) / (double)parts[1]);
+                qnnrt_ir__taps_begin(&t);
+                for (d = 0; d < 2; ++d) {
+                    const double n = (double)x->dims[2 + d];
+                    if (!(at[d] >= -1 && at[d] <= n)) t.count = 0;
+                    qnnrt_ir__taps_linear(&t, x->dims[2 + d],
+                                          qnnrt_ir__image_clip(at[d], 0, n - 1));
+                }
+                sum += qnnrt_ir__taps_sum(&t, x, (image * x->dims[1] + c) * area);
+            }
+        qnnrt_ir__wide_put(e->out, (roi * x->dims[1] + c) * bins + bin, sum * share);
+    }
+}
+
+/* The largest value of a bin of a region, and its place: roi_pool. */
+static void qnnrt_ir__regions_most(qnnrt_ir__eval *e, int64_t roi, int64_t image, int64_t bin,
+                                   const double *begin, const double *size)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    const int64_t bins = e->out->dims[2] * e->out->dims[3];
+    int64_t from[2], to[2], place[2], c, a, b;
+    int d;
+    place[0] = bin / e->out->dims[3];
+    place[1] = bin % e->out->dims[3];
+    for (d = 0; d < 2; ++d) {
+        const double n = (double)x->dims[2 + d], at = (double)place[d];
+        from[d] = (int64_t)qnnrt_ir__image_clip(floor(at * size[d]) + begin[d], 0, n);
+        to[d] = (int64_t)qnnrt_ir__image_clip(ceil((at + 1) * size[d]) + begin[d], 0, n);
+    }
+    for (c = 0; c < x->dims[1]; ++c) {
+        const int64_t plane = (image * x->dims[1] + c) * x->dims[2] * x->dims[3];
+        const int64_t to_at = (roi * x->dims[1] + c) * bins + bin;
+        int64_t best = -1;
+        double most = to[0] > from[0] && to[1] > from[1] ? -3.4028234663852886e38 : 0;
+        for (a = from[0]; a < to[0]; ++a)
+            for (b = from[1]; b < to[1]; ++b) {
+                const double f = qnnrt_ir__wide_f(x, plane + a * x->dims[3] + b);
+                if (!(f > most)) continue;
+                most = f;
+                best = a * x->dims[3] + b;
+            }
+        qnnrt_ir__wide_put(e->out, to_at, most);
+        qnnrt_ir__wide_set(&e->out[1], to_at, best);
+    }
+}
+
+/* roi_align, roi_pool: bins of regions of images. PARTS: of a bin along an axis, at most. */
+enum { QNNRT_IR__PARTS = 1 << 10 };
+static int qnnrt_ir__eval_regions(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *rois = &e->in[1];
+    const int pool = e->out_count > 1;
+    const double scale = qnnrt_ir_float(e->node, "spatial_scale", 1);
+    const int64_t sampling = qnnrt_ir_int(e->node, "sampling_ratio", 0);
+    const int aligned = qnnrt_ir_int(e->node, "aligned", 0) != 0;
+    int64_t roi, bin, parts[2];
+    uint32_t d;
+    for (roi = 0; roi < rois->dims[0]; ++roi) {
+        const double image = qnnrt_ir__wide_f(rois, roi * 5);
+        double begin[2], size[2];
+        if (!(image >= 0 && image < (double)e->in[0].dims[0]))
+            return qnnrt_ir__eval_no(e, "a region is of an image that the batch does not have");
+        for (d = 0; d < 2; ++d) {
+            const double bins = (double)e->out->dims[2 + d];
+            double from = qnnrt_ir__wide_f(rois, roi * 5 + 2 - d) * scale;
+            double to = qnnrt_ir__wide_f(rois, roi * 5 + 4 - d) * scale, wide;
+            begin[d] = pool ? floor(fabs(from) + 0.5) * (from < 0 ? -1 : 1) : from - aligned * 0.5;
+            wide = pool ? floor(fabs(to) + 0.5) * (to < 0 ? -1 : 1) - begin[d] + 1 : to - from;
+            if (!aligned && !(wide > 1)) wide = 1;
+            size[d] = wide / bins;
+            parts[d] = sampling > 0 ? sampling :
+                       (int64_t)qnnrt_ir__image_clip(ceil(size[d]), 1, QNNRT_IR__PARTS + 1);
+            if (!pool && parts[d] > QNNRT_IR__PARTS)
+                return qnnrt_ir__eval_no(e, "a region has too many parts");
+        }
+        for (bin = 0; bin < e->out->dims[2] * e->out->dims[3]; ++bin) {
+            if (pool) qnnrt_ir__regions_most(e, roi, (int64_t)image, bin, begin, size);
+            else qnnrt_ir__regions_bin(e, roi, (int64_t)image, bin, begin, size, parts);
+        }
+    }
+    return 1;
+}
+
+/* Fill columns [C * kernel, ROWS] with samples of an image for the places from `first` on. */
+static void qnnrt_ir__deform_columns(const qnnrt_ir__eval *e, const qnnrt_ir__slide *s,
+                                     int64_t image, int64_t first, int64_t rows, double *columns)
+{
+    const qnnrt_ir__wide *x = &e->in[0], *offset = &e->in[2];
+    const qnnrt_ir__wide *mask =
+        qnnrt_ir_int(e->node, "use_mask", 0) != 0 ? &e->in[3] : NULL;
+    const int64_t parts = qnnrt_ir_int(e->node, "offset_groups", 1), channels = x->dims[1] / parts;
+    const int64_t kernel = qnnrt_ir__net_area(s->kernel), area = qnnrt_ir__net_area(s->out);
+    int64_t part, k, r, c;
+    for (part = 0; part < parts; ++part)
+        for (k = 0; k < kernel; ++k)
+            for (r = 0; r < rows; ++r) {
+                const int64_t o = first + r, at = (image * parts + part) * kernel + k;
+                const double factor = mask != NULL ? qnnrt_ir__wide_f(mask, at * area + o) : 1;
+                const int64_t y = o / s->out[2] * s->stride[1] - s->pad[1] +
+                                  k / s->kernel[2] * s->dilation[1];
+                const int64_t z = o % s->out[2] * s->stride[2] - s->pad[2] +
+                                  k % s->kernel[2] * s->dilation[2];
+                qnnrt_ir__taps t;
+                qnnrt_ir__taps_begin(&t);
+                qnnrt_ir__taps_linear(&t, s->in[1], (double)y +
+                                      qnnrt_ir__wide_f(offset, 2 * at * area + o));
+                qnnrt_ir__taps_linear(&t, s->in[2], (double)z +
+                                      qnnrt_ir__wide_f(offset, (2 * at + 1) * area + o));
+                for (c = 0; c < channels; ++c)
+                    columns[((part * channels + c) * kernel + k) * QNNRT_IR__ROWS + r] =
+                        factor * qnnrt_ir__taps_sum(&t, x, (image * x->dims[1] + part * channels +
+                                                            c) * s->in[1] * s->in[2]);
+            }
+}
+
+/* deform_conv2d: a convolution whose window is moved, element by element. */
+static int qnnrt_ir__eval_deform(qnnrt_ir__eval *e)
+{
+    static const char *const names[3][2] = {
+        { "stride_h", "stride_w" }, { "pad_h", "pad_w" }, { "dilation_h", "dilation_w" } };
+    const qnnrt_ir__wide *x = &e->in[0], *w = &e->in[1];
+    const int64_t groups = qnnrt_ir_int(e->node, "groups", 1), channels = w->dims[0];
+    int64_t dims[2], image, group, area;
+    qnnrt_ir__wide columns;
+    qnnrt_ir__slide s;
+    qnnrt_ir__gemm p;
+    uint32_t d;
+    qnnrt_ir__net_slide(e, 2, w->dims + 2, &s);
+    for (d = 1; d < 3; ++d) {
+        s.stride[d] = qnnrt_ir_int(e->node, names[0][d - 1], 1);
+        s.pad[d] = qnnrt_ir_int(e->node, names[1][d - 1], 0);
+        s.dilation[d] = qnnrt_ir_int(e->node, names[2][d - 1], 1);
+    }
+    dims[0] = x->dims[1] * qnnrt_ir__net_area(s.kernel);
+    dims[1] = QNNRT_IR__ROWS;
+    if (!qnnrt_ir__wide_begin(&columns, QNNRT_DTYPE_F64, 2, dims) ||
+        !qnnrt_ir__wide_make(e->arena, &columns, NULL))
+        return qnnrt_ir__eval_no(e, "out of memory");
+    if (!qnnrt_ir__gemm_begin(e, &p, e->out)) return 0;
+    area = qnnrt_ir__net_area(s.out);
+    p.columns = channels / groups;
+    p.depth = dims[0] / groups;
+    p.a.x = &columns;
+    p.a.step = QNNRT_IR__ROWS;
+    p.b.x = w;
+    p.b.row = p.depth;
+    p.plus.x = &e->in[4];
+    p.a.row = p.b.step = p.plus.step = p.row = 1;
+    p.step = area;
+    for (image = 0; image < x->dims[0]; ++image) {
+        int64_t first;
+        for (first = 0; first < area; first += QNNRT_IR__ROWS) {
+            p.rows = qnnrt_ir__gemm_least(area - first, QNNRT_IR__ROWS);
+            qnnrt_ir__deform_columns(e, &s, image, first, p.rows, (double *)(void *)columns.room);
+            for (group = 0; group < groups; ++group) {
+                p.plus.at = group * p.columns;
+                p.a.at = group * p.depth * QNNRT_IR__ROWS;
+                p.b.at = p.plus.at * p.depth;
+                p.at = (image * channels + p.plus.at) * area + first;
+                qnnrt_ir__gemm_run(&p);
+            }
+        }
+    }
+    return 1;
+}
+
+/* =====================================================================================
    EVALUATION: RECURRENCE                                                    >>recurrence
    Recurrent layers, in double.
    Needs: >>config >>shape_seq >>wide >>eval_math >>elements     Knows nothing of: convolutions
@@ -8924,7 +9724,6 @@ static const char *qnnrt_ir__eval_refusal(const qnnrt_ir_node *node)
     if (eval == qnnrt_ir__eval_recurrent && qnnrt_ir_int(node, "train", 0) != 0 &&
         qnnrt_ir_float(node, "dropout", 0) > 0)
         return "dropout in training is random";
-    if (eval == qnnrt_ir__eval_upsample && in[0]->rank != 4) return "not 4 dimensions";
     if (eval == qnnrt_ir__eval_places && qnnrt_ir__eval_pads_too_far(node))
         return "pad is larger than the input";
     if (eval == qnnrt_ir__eval_norm && in[3] != NULL &&
@@ -9034,7 +9833,8 @@ static qnnrt_result qnnrt_ir__eval_node(const qnnrt_hooks *hooks, const qnnrt_ir
    FOLD                                                                            >>fold
    What a node takes, and one whose outputs become constants.
    Needs: >>config >>attr >>dtype >>ops >>graph >>eval_math >>eval_index >>gemm >>eval_net
-   >>fourier >>recurrence >>eval     Knows nothing of: files
+   >>eval_image >>eval_sample >>fourier >>recurrence
+   >>eval     Knows nothing of: files
    ===================================================================================== */
 
 /* Return about how many operations a product takes: tiles of 4 x 4 sums, and copies of both sides
@@ -9058,6 +9858,44 @@ static double qnnrt_ir__fold_size(const qnnrt_ir_value *x, uint32_t last)
     return x->rank >= last ? (double)x->dims[x->rank - last] : 1;
 }
 
+/* The same for images: for each output element, what it is computed from. */
+static double qnnrt_ir__fold_image(const qnnrt_ir_node *node, int (*eval)(qnnrt_ir__eval *e),
+                                   const qnnrt_ir_value *x, const qnnrt_ir_value *w, double made)
+{
+    const char *digit = strpbrk(node->op, "123");
+    const uint32_t n = digit != NULL ? (uint32_t)(*digit - '0') : 0;
+    const qnnrt_ir_value *y = node->outputs[0];
+    int64_t kernel[3] = { 1, 1, 1 };
+    double area = 1;
+    uint32_t d;
+    if (eval == qnnrt_ir__eval_grid) return 16 * 16 * (made + (double)w->count);
+    if (eval == qnnrt_ir__eval_regions) {
+        const int64_t parts = qnnrt_ir_int(node, "sampling_ratio", 0);
+        area = parts > 0 ? (double)parts : QNNRT_IR__PARTS;
+        return 64 * made * area * area;
+    }
+    if (eval == qnnrt_ir__eval_deform) {
+        const double channels = (double)w->dims[0], batch = (double)y->dims[0];
+        const double groups = (double)qnnrt_ir_int(node, "groups", 1);
+        const double each = qnnrt_ir__fold_ratio((double)w->count, channels);
+        const double places = qnnrt_ir__fold_ratio(made, batch * channels);
+        return qnnrt_ir__fold_product(batch * groups, places, channels / groups, each) +
+               64 * batch * groups * each * places;
+    }
+    qnnrt_ir_each(node, "kernel_size", n, kernel);
+    for (d = 0; d < n; ++d) {
+        const uint32_t at = y->rank - n + d;
+        qnnrt_ir__band b;
+        if (y->dims[at] < 1 || qnnrt_ir__attr_has(node, "kernel_size"))
+            area *= (double)kernel[d];
+        else if (qnnrt_ir__band_begin(node, d, x->dims[at], y->dims[at], &b))
+            area *= (double)b.most;
+        else
+            area *= qnnrt_ir__fold_ratio((double)x->dims[at], (double)y->dims[at]) + 2;
+    }
+    return 16 * made * area;
+}
+
 /* Return what a node of inputs x and w takes beside its elements, if its work is no multiple of
    them. */
 static double qnnrt_ir__fold_inner(const qnnrt_ir_node *node, const qnnrt_ir_value *x,
@@ -9066,7 +9904,7 @@ static double qnnrt_ir__fold_inner(const qnnrt_ir_node *node, const qnnrt_ir_val
     int (*const eval)(qnnrt_ir__eval *e) = qnnrt_ir__eval_of[node->info - qnnrt_ir__ops];
     const int turned = qnnrt_ir_int(node, "transposed", 0) != 0;
     const double depth = qnnrt_ir__fold_size(x, 1);
-    double rows = qnnrt_ir__fold_size(x, 2), columns, area = 1;
+    double rows = qnnrt_ir__fold_size(x, 2), columns, area;
     if (eval == qnnrt_ir__eval_linear) {
         columns = qnnrt_ir__fold_size(w, 2);
         return qnnrt_ir__fold_product(1, qnnrt_ir__fold_ratio(made, columns), columns, depth);
@@ -9094,22 +9932,10 @@ static double qnnrt_ir__fold_inner(const qnnrt_ir_node *node, const qnnrt_ir_val
         return qnnrt_ir__fold_product(heads, rows, cells, depth) +
                qnnrt_ir__fold_product(heads, rows, values, cells) + 32 * heads * rows * cells;
     }
-    if (eval == qnnrt_ir__eval_pool) {
-        const uint32_t n = (uint32_t)(node->op[8] - '0');
-        int64_t kernel[3] = { 1, 1, 1 };
-        uint32_t d;
-        qnnrt_ir_each(node, "kernel_size", n, kernel);
-        for (d = 0; d < n; ++d) area *= (double)kernel[d];
-        return 16 * made * area;
-    }
-    if (eval == qnnrt_ir__eval_adaptive) {               /* windows of inputs and outputs overlap */
-        const qnnrt_ir_value *y = node->outputs[0];
-        const uint32_t n = (uint32_t)(node->op[17] - '0');
-        uint32_t d;
-        for (d = 1; d <= n; ++d)
-            area *= qnnrt_ir__fold_ratio(qnnrt_ir__fold_size(x, d), qnnrt_ir__fold_size(y, d)) + 2;
-        return 16 * made * area;
-    }
+    if (eval == qnnrt_ir__eval_bands || eval == qnnrt_ir__eval_most ||
+        eval == qnnrt_ir__eval_grid || eval == qnnrt_ir__eval_regions ||
+        eval == qnnrt_ir__eval_deform)
+        return qnnrt_ir__fold_image(node, eval, x, w, made);
     if (eval == qnnrt_ir__eval_recurrent) {              /* each weight for each row of x */
         size_t k;
         for (k = 1, area = 0; k < node->input_count; ++k)
@@ -10573,7 +11399,9 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_write(const qnnrt_ir *ir, struct qnnrt_json_w
    LICENSE.
 
    HISTORY
-   0.5.0   API: "wrap_with_set_grad_enabled" is a finding; "rope" with qnnrt_ir_desc.plain_rope.
+   0.5.0   Added  qnnrt_ir_axis_matrix(), qnnrt_ir_blocks(); pools, resizing and convolutions in 1
+           to 3 dimensions, grid_sampler, roi_align, deform_conv2d, im2col, and others.
+           API: "wrap_with_set_grad_enabled" is a finding; "rope" with qnnrt_ir_desc.plain_rope.
            Added  qnnrt_ir_finding.hint, qnnrt_ir_value.ranged, .low and .high; files of
            qnnrt.export().
            Added  qnnrt_ir_create(), qnnrt_ir_copy(), qnnrt_ir_add_weight(), qnnrt_ir_add_output();
