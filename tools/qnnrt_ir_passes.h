@@ -401,12 +401,14 @@ static qnnrt_ir_value *qnnrt_pass__cleanup_shaped(qnnrt_pass__work *p, qnnrt_ir_
     return node != NULL && qnnrt_ir_set_ints(p->ir, node, "size", dims, rank) ? out : NULL;
 }
 
-/* Let a node be index_copy of rows at `index`, whose rank is 1. The rows have the dimensions of its
-   output, with those of the index along the axis, or are broadcast to them. */
+/* Let a node be index_copy, or index_add, of rows at `index`, whose rank is 1. The rows have the
+   dimensions of its output, with those of the index along the axis, or are broadcast to them. */
 static int qnnrt_pass__cleanup_copies(qnnrt_pass__work *p, qnnrt_ir_node *node, uint32_t axis,
                                       qnnrt_ir_value *index, qnnrt_ir_value *rows)
 {
     const qnnrt_ir_value *x = node->inputs[0];
+    const int adds = qnnrt_ir_is(node, "scatter_add.default") ||
+                     qnnrt_ir_int(node, "accumulate", 0) != 0;
     qnnrt_ir_value *inputs[3];
     int64_t dims[QNNRT_IR_RANK];
     memcpy(dims, x->dims, x->rank * sizeof(*dims));
@@ -415,7 +417,8 @@ static int qnnrt_pass__cleanup_copies(qnnrt_pass__work *p, qnnrt_ir_node *node, 
     inputs[1] = index;
     inputs[2] = qnnrt_pass__cleanup_shaped(p, node, rows, x->rank, dims);
     if (inputs[2] == NULL) return qnnrt_pass__memory(p);
-    return qnnrt_pass__become(p, node, "index_copy.default", inputs, 3) &&
+    return qnnrt_pass__become(p, node, adds ? "index_add.default" : "index_copy.default", inputs,
+                              3) &&
            (qnnrt_ir_set_int(p->ir, node, "dim", (int64_t)axis) || qnnrt_pass__memory(p));
 }
 
@@ -491,12 +494,13 @@ static int qnnrt_pass__cleanup_scatter(qnnrt_pass__work *p, qnnrt_ir_node *node)
     return qnnrt_pass__cleanup_copies(p, node, axis, index, node->inputs[2]);
 }
 
-/* Make index_copy of what writes rows of one dimension. */
+/* Make index_copy or index_add of what writes rows of one dimension. */
 static int qnnrt_pass__cleanup_writes(qnnrt_pass__work *p, qnnrt_ir_node *node)
 {
     if (node->output_count != 1) return 1;
     if (qnnrt_ir_is(node, "index_put.default")) return qnnrt_pass__cleanup_index_put(p, node);
-    if (qnnrt_ir_is(node, "scatter.src")) return qnnrt_pass__cleanup_scatter(p, node);
+    if (qnnrt_ir_is(node, "scatter.src") || qnnrt_ir_is(node, "scatter_add.default"))
+        return qnnrt_pass__cleanup_scatter(p, node);
     return !qnnrt_ir_is(node, "slice_scatter.default") ||
            qnnrt_pass__cleanup_slice_scatter(p, node);
 }

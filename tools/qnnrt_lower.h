@@ -2666,6 +2666,14 @@ static void qnnrt_lower__do_permute(qnnrt_lower__job *job)
         k = qnnrt_lower__axis(node, "dim1", x.rank, 0);
         perm[i] = k;
         perm[k] = i;
+    } else if (strncmp(node->op, "swapaxes", 8) == 0) {
+        i = qnnrt_lower__axis(node, "axis0", x.rank, 0);
+        k = qnnrt_lower__axis(node, "axis1", x.rank, 0);
+        perm[i] = k;
+        perm[k] = i;
+    } else if (node->op[0] == 'm' && node->op[1] == 'T') {
+        perm[x.rank - 2] = x.rank - 1;
+        perm[x.rank - 1] = x.rank - 2;
     } else if (strncmp(node->op, "movedim", 7) == 0) {
         i = qnnrt_lower__axis(node, "source", x.rank, 0);
         k = qnnrt_lower__axis(node, "destination", x.rank, 0);
@@ -5367,48 +5375,89 @@ static void qnnrt_lower__do_triangle(qnnrt_lower__job *job)
     qnnrt_lower__choose_by(job, &cond, &x, &zero);
 }
 
-/* index_copy: the axis is written by rows of the flat tensor, at index + row number of each
-   place before the axis. */
-static void qnnrt_lower__do_index_copy(qnnrt_lower__job *job)
+/* Return where the indices point to in x as it is stored: [pieces, 1]. Those of whole rows are
+   repeated for each place before the axis, others have one for each element. */
+static int32_t qnnrt_lower__targets(qnnrt_lower__job *job, const qnnrt_lower__view *index,
+                                    const qnnrt_lower__view *x, uint32_t axis, int rows,
+                                    int64_t pieces)
 {
-    const qnnrt_ir_node *node = job->node;
-    qnnrt_lower__view x = qnnrt_lower__in(job, 0), index = qnnrt_lower__in(job, 1);
-    qnnrt_lower__view from = qnnrt_lower__in(job, 2);
-    const uint32_t axis = qnnrt_lower__axis(node, "dim", x.rank, 0);
-    int64_t before = 1, after = 1, size, count, dims[2], i;
-    int32_t inputs[3], pair[2];
-    double *base;
+    const int64_t count = (int64_t)qnnrt_lower__count(index->rank, index->dims);
+    int64_t stride[QNNRT_LOWER__RANK], dims[2], i, step = 1;
+    double *base = qnnrt_lower__zeros(job, pieces, 1);
+    int32_t pair[2];
     uint32_t d;
-    if (x.rank == 0) {
-        qnnrt_lower__refuse(job->graph, NULL, "a scalar has no rows");
-        return;
+    if (base == NULL) return QNNRT_LOWER__NONE;
+    for (d = x->rank; d-- > 0; step *= x->dims[d]) stride[d] = step;
+    for (i = 0; i < pieces; ++i) {
+        int64_t left = i;
+        if (rows) base[i] = (double)(i / count * x->dims[axis]);
+        for (d = index->rank; !rows && d-- > 0; left /= index->dims[d])
+            if (d != axis) base[i] += (double)(left % index->dims[d] * stride[d]);
     }
-    for (d = 0; d < axis; ++d) before *= x.dims[d];
-    for (d = axis + 1; d < x.rank; ++d) after *= x.dims[d];
-    size = x.dims[axis];
-    count = (int64_t)qnnrt_lower__count(index.rank, index.dims);
-    base = qnnrt_lower__zeros(job, before, count);
-    if (base == NULL) return;
-    for (i = 0; i < before * count; ++i) base[i] = (double)(i / count * size);
-    dims[0] = before;
+    dims[0] = rows ? pieces / count : 1;
     dims[1] = count;
+    pair[1] = qnnrt_lower__linear_map(job, qnnrt_lower__plain(job, index),
+                                      rows ? 1 : (double)stride[axis], 0);
     pair[0] = qnnrt_lower__doubles(job, QNNRT_DTYPE_I32, 2, dims, base);
     dims[0] = 1;
-    pair[1] = qnnrt_lower__reshape(job, qnnrt_lower__plain(job, &index), 2, dims);
-    dims[0] = before;
-    inputs[1] = before == 1 ? pair[1]
-                            : qnnrt_lower__op(job, "ElementWiseAdd", pair, 2, QNNRT_DTYPE_I32, 2,
-                                              dims, NULL);
-    dims[0] = before * count;
+    pair[1] = qnnrt_lower__reshape(job, pair[1], 2, dims);
+    dims[0] = rows ? pieces / count : 1;
+    if (!rows || dims[0] > 1)
+        pair[1] = qnnrt_lower__op(job, "ElementWiseAdd", pair, 2, QNNRT_DTYPE_I32, 2, dims, NULL);
+    dims[0] = pieces;
     dims[1] = 1;
-    inputs[1] = qnnrt_lower__reshape(job, inputs[1], 2, dims);
-    dims[1] = after;
-    qnnrt_lower__view_cast(job, &from, x.dtype);
-    inputs[2] = qnnrt_lower__reshape(job, qnnrt_lower__plain(job, &from), 2, dims);
-    dims[0] = before * size;
+    return qnnrt_lower__reshape(job, pair[1], 2, dims);
+}
+
+/* index_copy, index_add, scatter and their like: rows, or elements, of the flat tensor are written.
+   reduction: 0 in their place, 1 added, 2 multiplied. */
+static void qnnrt_lower__do_scatter(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const qnnrt_ir_attr *way = qnnrt_ir_attr_find(node, "reduce");
+    const int rows = strncmp(node->op, "index_", 6) == 0;
+    const uint32_t reduction = way != NULL ? (strchr("pm", way->text[0]) != NULL ? 2 : 1)
+                                           : strstr(node->op, "_add") != NULL;
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0), index = qnnrt_lower__in(job, 1), from;
+    const qnnrt_dtype dtype = x.dtype, own = dtype == QNNRT_DTYPE_BOOL8 ? QNNRT_DTYPE_I32 : dtype;
+    const uint32_t axis = qnnrt_lower__axis(node, "dim", x.rank, 0);
+    int64_t pieces = 1, width = 1, dims[2];
+    int32_t inputs[3];
+    qnnrt_lower__params p;
+    uint32_t d;
+    if (x.rank == 0 || qnnrt_ir_int(node, "include_self", 1) == 0 ||
+        (way != NULL && (way->text[0] == 'm' ? way->text[1] == 'e' : way->text[1] == 'm'))) {
+        qnnrt_lower__refuse(job->graph, "Compute it on the host.", x.rank == 0
+                            ? "a number has no rows" : "only sums and products are lowered");
+        return;
+    }
+    qnnrt_lower__view_cast(job, &x, own);
+    from = qnnrt_lower__operand(job, 2, "value", own);
+    qnnrt_lower__view_cast(job, &from, own);
+    for (d = 0; d < x.rank; ++d) {
+        if (!rows) pieces *= index.dims[d];
+        else if (d == axis) pieces *= (int64_t)qnnrt_lower__count(index.rank, index.dims);
+        else if (d < axis) pieces *= x.dims[d];
+        else width *= x.dims[d];
+        if (!rows && from.rank == x.rank)
+            qnnrt_lower__cut(job, &from, d, 0, index.dims[d], 1);
+    }
+    inputs[1] = qnnrt_lower__targets(job, &index, &x, axis, rows, pieces);
+    if (inputs[1] == QNNRT_LOWER__NONE) return;
+    dims[0] = pieces;
+    dims[1] = width;
+    inputs[2] = qnnrt_lower__linear_map(job, qnnrt_lower__plain(job, &from),
+                                        qnnrt_ir_float(node, "alpha", 1), 0);
+    inputs[2] = from.rank == x.rank ? qnnrt_lower__reshape(job, inputs[2], 2, dims)
+                                    : qnnrt_lower__fill(job, inputs[2], 2, dims);
+    dims[0] = (int64_t)qnnrt_lower__count(x.rank, x.dims) / width;
     inputs[0] = qnnrt_lower__reshape(job, qnnrt_lower__plain(job, &x), 2, dims);
-    qnnrt_lower__set(job, 0, qnnrt_lower__op(job, "ScatterNd", inputs, 3, x.dtype, 2, dims, NULL),
-                     NULL);
+    memset(&p, 0, sizeof(p));
+    if (reduction > 0) qnnrt_lower__u32(&p, "reduction", reduction);
+    inputs[0] = qnnrt_lower__op(job, "ScatterNd", inputs, 3, own, 2, dims, &p);
+    x = qnnrt_lower__view_tensor(job, inputs[0], 2, dims);
+    qnnrt_lower__view_cast(job, &x, dtype);
+    qnnrt_lower__set(job, 0, x.tensor, NULL);
 }
 
 /* A constant: its elements are computed here. */
@@ -6112,6 +6161,8 @@ static void qnnrt_lower__do_recurrent(qnnrt_lower__job *job)
     X("t.default", permute, "Transpose", "") \
     X("numpy_T.default", permute, "Transpose", "") \
     X("movedim.int", permute, "Transpose", "") \
+    X("swapaxes.default", permute, "Transpose", "") \
+    X("mT.default", permute, "Transpose", "") \
     X("slice.Tensor", slice, "StridedSlice", "") \
     X("narrow.default", slice, "StridedSlice", "") \
     X("select.int", slice, "StridedSlice Reshape", "") \
@@ -6210,7 +6261,12 @@ static void qnnrt_lower__do_recurrent(qnnrt_lower__job *job)
     /* by index */ \
     X("embedding.default", embedding, "Gather", "") \
     X("index_select.default", embedding, "Gather", "") \
-    X("index_copy.default", index_copy, "ScatterNd ElementWiseAdd", "") \
+    X("index_copy.default", scatter, "ScatterNd ElementWiseAdd", "") \
+    X("index_add.default", scatter, "ScatterNd ElementWiseAdd", "") \
+    X("scatter.*", scatter, "ScatterNd ElementWiseAdd", "") \
+    X("scatter_add.default", scatter, "ScatterNd ElementWiseAdd", "") \
+    X("scatter_reduce.two", scatter, "ScatterNd ElementWiseAdd", \
+      "mean, amax, amin, without self") \
     X("gather.default", gather, "GatherElements StridedSlice", "") \
     X("index.Tensor", index, "Gather, and arithmetic of indices", "bools") \
     X("where.*", where, "ElementWiseSelect Tile", "") \
@@ -6306,7 +6362,7 @@ static void qnnrt_lower__range_node(qnnrt_lower__job *job, const qnnrt_ir_node *
     if (lower == NULL || out == NULL || table == NULL || (out->users == 0 && !out->is_output))
         return;
     if (lower == qnnrt_lower__do_embedding || lower == qnnrt_lower__do_gather ||
-        lower == qnnrt_lower__do_index_copy) {
+        lower == qnnrt_lower__do_scatter) {
         const int rows = strcmp(node->op, "embedding.default") == 0;
         if (table->rank == 0) return;
         qnnrt_lower__narrow(job, node->inputs[1], 0, table->dims[rows ? 0 : qnnrt_lower__axis(

@@ -1166,6 +1166,17 @@ TEST(ir_native_forms_become_those_of_layers)
                 qnnrt_ir_pass_native, "y,m,r=native_layer_norm.default(x) -> y r"));
 }
 
+TEST(ir_native_writes_of_rows_add_where_they_add)
+{
+    CHECK(fuses("in x 4,3\nin i:int64 2\nin v 2,3\ny 4,3 = index_put.default x i v {'accumulate': true}\nout y", qnnrt_ir_pass_native,
+                "y=index_add.default(x,i,v) -> y"));
+    CHECK(fuses("in x 4,3\nin i:int64 2\nin v 2,3\ny 4,3 = index_put.default x i v {'accumulate': false}\nout y", qnnrt_ir_pass_native,
+                "y=index_copy.default(x,i,v) -> y"));
+    CHECK(fuses("in x 4,3\nin i:int64 2,1\nin v 2,3\ne:int64 2,3 = expand.default i {'size': [2, 3]}\n"
+                "y 4,3 = scatter_add.default x e v {'dim': 0}\nout y", qnnrt_ir_pass_native,
+                "y_rows=view.default(i) y=index_add.default(x,y_rows,v) -> y"));
+}
+
 static qnnrt_result native_fold(qnnrt_ir *ir, qnnrt_error *e)
 {
     qnnrt_result result = qnnrt_ir_pass_noops(ir, e);
@@ -1371,6 +1382,7 @@ TEST_MAIN("ir_passes")
     RUN(ir_bn_fold_leaves_what_others_read);
     RUN(ir_fused_results_are_inputs_of_later_patterns);
     RUN(ir_native_forms_become_those_of_layers);
+    RUN(ir_native_writes_of_rows_add_where_they_add);
     RUN(ir_native_batch_norm_is_folded);
     RUN(ir_tied_weights_stay_two_values_of_one_key);
     RUN(ir_passes_keep_the_data_files_sound);
