@@ -3566,7 +3566,12 @@ static void qnnrt_lower__softmax(qnnrt_lower__job *job, const char *type, qnnrt_
     qnnrt_lower__aligned a;
     qnnrt_lower__params p;
     const int anywhere = job->lower->desc.target == QNNRT_LOWER_CPU && type[0] == 'S';
-    int32_t t = qnnrt_lower__arrange(job, x, 1u << axis, anywhere ? -1 : (int32_t)axis, &a);
+    int32_t t;
+    if (type[0] == 'L' && (x->rank == 0 || x->dims[axis] == 1)) {    /* it is garbage on HTP */
+        *x = qnnrt_lower__between(job, "ElementWiseSubtract", x, x, x->dtype, x->rank, x->dims);
+        return;
+    }
+    t = qnnrt_lower__arrange(job, x, 1u << axis, anywhere ? -1 : (int32_t)axis, &a);
     memset(&p, 0, sizeof(p));
     qnnrt_lower__u32(&p, "axis", qnnrt_lower__packed_axis(&a, axis));
     qnnrt_lower__f32(&p, "beta", 1);
@@ -4367,11 +4372,12 @@ static void qnnrt_lower__do_deconv(qnnrt_lower__job *job)
     inputs[0] = qnnrt_lower__image(job, spatial, in, order);
     qnnrt_lower__image_dims(job->node->outputs[0], spatial, out);
     inputs[1] = qnnrt_lower__turned_weight(job, weight, groups, dilation, more, kernel);
-    if (job->lower->desc.target == QNNRT_LOWER_CPU &&
-        qnnrt_lower__at(job, inputs[1])->kind != QNNRT_TENSOR_STATIC)
-        qnnrt_lower__refuse(job->graph, "Export the weight as a parameter.",
-                            "libQnnCpu.so computes garbage when the weight is not constant");
     if (biased) inputs[2] = qnnrt_lower__vector(job, node->inputs[2]);
+    for (i = 1; i < (biased ? 3u : 2u); ++i)
+        if (job->lower->desc.target == QNNRT_LOWER_CPU &&
+            qnnrt_lower__at(job, inputs[i])->kind != QNNRT_TENSOR_STATIC)
+            qnnrt_lower__refuse(job->graph, "Export it as a parameter.", "libQnnCpu.so computes"
+                                " garbage when the %s is not constant", i == 1 ? "weight" : "bias");
     memset(&p, 0, sizeof(p));
     qnnrt_lower__numbers(&p, "stride", QNNRT_DTYPE_U32, stride, 2, 0);
     qnnrt_lower__numbers(&p, "pad_amount", QNNRT_DTYPE_U32, pads, 2, 2);

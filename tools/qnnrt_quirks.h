@@ -527,6 +527,14 @@ static int qnnrt_quirk__multiplier_dilated(const qnnrt_quirk_node *node)
                                              qnnrt_quirk__element(node, "dilation", 1, 1) > 1);
 }
 
+static int qnnrt_quirk__not_static(const qnnrt_quirk_node *node)
+{
+    size_t i;
+    for (i = 1; i < node->input_count; ++i)
+        if (node->inputs[i] != NULL && node->inputs[i]->kind != QNNRT_TENSOR_STATIC) return 1;
+    return 0;
+}
+
 static int qnnrt_quirk__output_padding(const qnnrt_quirk_node *node)
 {
     const qnnrt_tensor_desc *w = qnnrt_quirk__in(node, 1);
@@ -563,6 +571,13 @@ static int qnnrt_quirk__rank5(const qnnrt_quirk_node *node)
 {
     const qnnrt_tensor_desc *x = qnnrt_quirk__in(node, 0);
     return x != NULL && x->rank == 5;
+}
+
+static int qnnrt_quirk__axis_of_1(const qnnrt_quirk_node *node)
+{
+    const qnnrt_tensor_desc *x = qnnrt_quirk__in(node, 0);
+    const double axis = qnnrt_quirk__number(node, "axis", x != NULL ? x->rank - 1. : 0);
+    return x != NULL && axis >= 0 && axis < x->rank && x->dims[(int)axis] == 1;
 }
 
 static int qnnrt_quirk__rank2_not_last(const qnnrt_quirk_node *node)
@@ -740,6 +755,10 @@ static const qnnrt_quirk qnnrt_quirks[] = {
   qnnrt_quirk__sign_i32,
   "not supported in int32", "Use Cast to float32." },
 
+{ "cpu-deconv", "Cpu", QNNRT_QUIRK_DIFFERS, 0, "TransposeConv2d", "f32",
+  qnnrt_quirk__not_static,
+  "garbage when weight or bias is not static", "Make both static." },
+
 /* Both */
 { "softmax-offset", "Cpu Htp", QNNRT_QUIRK_DIFFERS, 0, "Softmax", "u8", qnnrt_quirk__offset,
   "in 8 bits the offset of the output is always used as 0", "Give the output the offset 0." },
@@ -751,6 +770,8 @@ static const qnnrt_quirk qnnrt_quirks[] = {
   "rows are garbage when more than 8 groups of them are in the dimension that is the third from the"
   " last, or in rank 3 groups of 16, 24, 32, ... rows",
   "Reshape the input to [1, rows, columns]." },
+{ "htp-log-softmax", "Htp", QNNRT_QUIRK_DIFFERS, 0, "LogSoftmax", "f32 f16", qnnrt_quirk__axis_of_1,
+  "over an axis of 1 it is garbage instead of 0", "Use ElementWiseSubtract of the input and itself." },
 { "htp-beta", "Htp", QNNRT_QUIRK_VALUES, 0, "RmsNorm", "f32 f16", qnnrt_quirk__three_inputs,
   "in floating point beta is accepted, but not added",
   "Give a beta of zeros, and use ElementWiseAdd." },

@@ -48,7 +48,7 @@ MOVES = set("""alias detach clone contiguous lift_fresh lift_fresh_copy view res
 # The result is exact where its type has it
 EXACT = set("""clamp clamp_min clamp_max hardtanh full ones zeros full_like ones_like zeros_like new_full new_ones new_zeros fill scalar_tensor arange constant_pad_nd
  to _to_copy type_as copy add sub rsub mul square sum diff""".split())
-STEPS = {"remainder", "floor_divide", "div", "fmod"}          # by a number that no type has exactly, rounding decides
+STEPS = {"remainder", "floor_divide", "div", "fmod"}          # on htp, or by a number that no type has exactly, rounding decides
 TIES = {"topk", "sort", "argsort", "kthvalue", "median", "mode", "argmax", "argmin", "max", "min"}    # argmax and the like: on htp only
 
 
@@ -129,12 +129,15 @@ def generate(seed, number, ops, largest):
             results = apply(name, args, kwargs)
         except (RuntimeError, ValueError, IndexError, TypeError, NotImplementedError, ZeroDivisionError, OverflowError, AttributeError):
             continue
-        if not results or any(x.numel() > 4000 or x.is_complex() or x.dim() > 6 or x.layout != torch.strided for x in results) or len(results) > 12:
+        if not results or any(x.numel() > 4000 or x.is_complex() or x.dim() > (5 if largest else 8) or x.layout != torch.strided for x in results) or len(results) > 12:
             continue
         if undefined(name, args, results):
             continue
         if largest and any(x.dtype.is_floating_point and not (x.isfinite() & (x.abs() < largest)).all() for x in results):
             continue
+        if largest and any(random_ops.kind(x) == "f" for x in results) and any(
+                isinstance(x, torch.Tensor) and random_ops.kind(x) == "i" and x.numel() and int(x.abs().max()) > largest for x in args):
+            continue                                         # they become floats
         if (not special or largest) and dice.random() < 0.9 and any(x.dtype.is_floating_point and not x.isfinite().all() for x in results):
             continue
         known = {id(v): k for k, v in env.items()}
@@ -197,8 +200,8 @@ def evaluate(p, wide, noise=None):
             args, kwargs = [wider(a) for a in args], {k: wider(v) for k, v in kwargs.items()}
         if noise and op.split(".")[0] in TIES and isinstance(args[0], torch.Tensor) and args[0].dtype.is_floating_point:
             args[0] = noise("ties", args[0], None)
-        if noise and op.split(".")[0] in STEPS and isinstance(args[1], float) and args[1] * 64 % 1 and args[0].dtype.is_floating_point:
-            args[0] = noise("steps", args[0], torch.float32)
+        if noise and op.split(".")[0] in STEPS and args[0].dtype.is_floating_point:
+            args[0] = noise("steps" if isinstance(args[1], float) and args[1] * 64 % 1 else "exact", args[0], torch.float32)
         results = apply(op, args, kwargs)
         if noise:
             results = [noise(op, x, p.native[n].dtype) if x.dtype.is_floating_point else x for x, n in zip(results, names)]
@@ -216,7 +219,7 @@ def noise_of(backend, seed, sign):
     steps = {torch.float64: 1e-14, torch.float32: 4e-7, torch.float16: 1.5e-3, torch.bfloat16: 1.2e-2}
 
     def noise(op, x, dtype):
-        if op == "ties":
+        if op == "ties" or op == "exact":
             return x if backend != "htp" else x * (1 + 1e-3 * signs(x))
         if op.split(".")[0] in MOVES:
             return x

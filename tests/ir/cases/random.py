@@ -31,3 +31,7 @@ run(aten.elu.default, x, 2, 0.5, 0.25)
 # Angles of integers that are no positions.
 run(aten.sin.default, n(3, low=-9, high=0))
 run(aten.cos.default, n(3, low=-9, high=0, dtype=torch.int8))
+# An axis of 1.
+run(aten.log_softmax.int, f(3, 1), 1)
+run(aten.log_softmax.int, f(), 0)
+run(aten.softmax.int, f(2, 1, 3), -2)
