@@ -755,9 +755,9 @@ static const qnnrt_quirk qnnrt_quirks[] = {
   qnnrt_quirk__sign_i32,
   "not supported in int32", "Use Cast to float32." },
 
-{ "cpu-deconv", "Cpu", QNNRT_QUIRK_DIFFERS, 0, "TransposeConv2d", "f32",
+{ "cpu-deconv", "Cpu", QNNRT_QUIRK_MAY_CRASH, 0, "TransposeConv2d", "f32",
   qnnrt_quirk__not_static,
-  "garbage when weight or bias is not static", "Make both static." },
+  "weight or bias that is not static: garbage, or it ends the process", "Make both static." },
 
 /* Both */
 { "softmax-offset", "Cpu Htp", QNNRT_QUIRK_DIFFERS, 0, "Softmax", "u8", qnnrt_quirk__offset,
@@ -770,8 +770,9 @@ static const qnnrt_quirk qnnrt_quirks[] = {
   "rows are garbage when more than 8 groups of them are in the dimension that is the third from the"
   " last, or in rank 3 groups of 16, 24, 32, ... rows",
   "Reshape the input to [1, rows, columns]." },
-{ "htp-log-softmax", "Htp", QNNRT_QUIRK_DIFFERS, 0, "LogSoftmax", "f32 f16", qnnrt_quirk__axis_of_1,
-  "over an axis of 1 it is garbage instead of 0", "Use ElementWiseSubtract of the input and itself." },
+{ "htp-log-softmax", "Htp", QNNRT_QUIRK_DIFFERS, 0, "LogSoftmax", "f32 f16",
+  qnnrt_quirk__axis_of_1, "over an axis of 1 it is garbage instead of 0",
+  "Use ElementWiseSubtract of the input and itself." },
 { "htp-beta", "Htp", QNNRT_QUIRK_VALUES, 0, "RmsNorm", "f32 f16", qnnrt_quirk__three_inputs,
   "in floating point beta is accepted, but not added",
   "Give a beta of zeros, and use ElementWiseAdd." },

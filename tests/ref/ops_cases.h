@@ -170,6 +170,7 @@ static const ops_case ops_cases[] = {
 { "TransposeConv2d", "stride",     "f32 f16 u8 u16", "x[1,H,W,C] w[3,3,C,N]:W!{-1,1} b[N]:B!{-1,1}", "y[1,(H-1)*2+3,(W-1)*2+3,N]{-9,9}", "stride=[2,2] pad_amount=[0,0;0,0]", "u16:32" },
 { "TransposeConv2d", "pads",       "f32 f16 u8 u16", "x[1,H,W,C] w[3,3,C,N]:W!{-1,1} b[N]:B!{-1,1}", "y[1,(H-1)*2+2,(W-1)*2+2,N]{-9,9}", "stride=[2,2] pad_amount=[1,1;1,1] output_padding=[1,1]", "u16:32" },
 { "TransposeConv2d", "output_padding", "f32 f16", "x[1,1,16,4] w[1,4,4,8]!{-1,1} b[8]!{0.5,1}", "y[1,1,35,8]", "stride=[1,2] pad_amount=[0,0;0,0] output_padding=[0,1]", "" },
+{ "TransposeConv2d", "bias_given", "f32", "x[1,H,W,C] w[3,3,C,N]!{-1,1} b[N]{-1,1}", "y[1,(H-1)*2+3,(W-1)*2+3,N]", "stride=[2,2] pad_amount=[0,0;0,0]", "" },
 
 /* ---- norms ---- */
 { "Batchnorm", "rank4",     "f32 f16 u8 u16", "x[a,H,W,C] w[C]:U!{-1,1} b[C]:B!{-1,1}", "y[a,H,W,C]{-3,3}", "", "u16:8" },
@@ -184,6 +185,7 @@ static const ops_case ops_cases[] = {
 { "L2Norm", "axes",         "f32 f16 u8 u16", "x[a,B,C]", "y[a,B,C]{-1,1}", "axes=[2]", "" },
 { "LogSoftmax", "last",     "f32 f16 u8 u16", "x[a,B,C]{-4,4}", "y[a,B,C]{-10,0}", "axis=2", "" },
 { "LogSoftmax", "beta",     "f32 f16", "x[a,B,C]{-4,4}", "y[a,B,C]", "axis=2 beta=0.5", "" },
+{ "LogSoftmax", "axis_of_1", "f32 f16", "x[a,B,1]{-4,4}", "y[a,B,1]", "axis=2", "" },
 
 /* ---- pooling ---- */
 { "PoolMax2d", "2x2",       "f32 f16 u8 u16", "x[a,2*H,2*W,C]", "y[a,H,W,C]", "filter_size=[2,2] stride=[2,2] pad_amount=[0,0;0,0]", "exact" },
