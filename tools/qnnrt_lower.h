@@ -4287,6 +4287,38 @@ static void qnnrt_lower__conv3d(qnnrt_lower__job *job, qnnrt_lower__conv *c)
     qnnrt_lower__set(job, 0, t, order);
 }
 
+/* Return true for images of one row, such as those of conv1d, that HTP convolves wrong: of a width
+   that is a multiple of 8 and is kept, with padding of more than a quarter of it; and with padding
+   above or below. */
+static int qnnrt_lower__conv_row(const qnnrt_lower__conv *c, const int64_t *in, const int64_t *out)
+{
+    if (in[1] != 1 || c->kernel[1] != 1) return 0;
+    return c->pads[2] + c->pads[3] > 0 ||
+           (c->stride[2] == 1 && in[2] % 8 == 0 && out[2] == in[2] &&
+            4 * (c->pads[4] + c->pads[5]) > in[2]);
+}
+
+/* Return the weight [O, I, w] of such images as [3, w, I, O], with zeros above and below, which HTP
+   computes right. Pad or Concat before the convolution do not help. */
+static int32_t qnnrt_lower__conv_rows(qnnrt_lower__job *job, qnnrt_lower__conv *c, int64_t *dims)
+{
+    const qnnrt_ir_value *weight = job->node->inputs[1];
+    const int64_t out = weight->dims[0], in = weight->dims[1], width = c->kernel[2];
+    const double *from = qnnrt_lower__values(job, weight);
+    double *to = qnnrt_lower__zeros(job, 3 * width * in, out);
+    int64_t o, i, x;
+    if (from == NULL || to == NULL) return QNNRT_LOWER__NONE;
+    for (o = 0; o < out; ++o)
+        for (i = 0; i < in; ++i)
+            for (x = 0; x < width; ++x)
+                to[((width + x) * in + i) * out + o] = from[(o * in + i) * width + x];
+    dims[0] = 3;
+    dims[1] = width;
+    c->pads[2] += c->dilation[1];
+    c->pads[3] += c->dilation[1];
+    return qnnrt_lower__doubles(job, job->lower->compute, 4, dims, to);
+}
+
 static void qnnrt_lower__do_conv(qnnrt_lower__job *job)
 {
     const qnnrt_ir_value *weight = job->node->inputs[1];
@@ -4294,7 +4326,7 @@ static void qnnrt_lower__do_conv(qnnrt_lower__job *job)
     uint32_t order[QNNRT_LOWER__RANK];
     int64_t in[4], out[4], kernel[4];
     qnnrt_lower__conv c;
-    int32_t x;
+    int32_t x, w;
     qnnrt_lower__conv_begin(job, &c);
     if (spatial > 2) {
         qnnrt_lower__conv3d(job, &c);
@@ -4305,7 +4337,9 @@ static void qnnrt_lower__do_conv(qnnrt_lower__job *job)
     memcpy(kernel, c.kernel + 1, 2 * sizeof(*kernel));
     kernel[2] = weight->dims[1];
     kernel[3] = weight->dims[0];
-    x = qnnrt_lower__conv2d(job, &c, x, qnnrt_lower__conv_weight(job, kernel), in[3], out);
+    w = job->lower->desc.target == QNNRT_LOWER_HTP && qnnrt_lower__conv_row(&c, in, out)
+            ? qnnrt_lower__conv_rows(job, &c, kernel) : qnnrt_lower__conv_weight(job, kernel);
+    x = qnnrt_lower__conv2d(job, &c, x, w, in[3], out);
     qnnrt_lower__set(job, 0, x, order);
 }
 

@@ -509,6 +509,15 @@ def row_of(options, entry, old):
     return dict(old, **new)
 
 
+def prepare(options):
+    """Set up this process before torch is imported."""
+    os.environ.setdefault("QNNRT_LIBRARY", os.path.abspath(options.build + "/libqnnrt.so"))
+    sys.path[:0] = [HERE, os.path.join(TOP, "tools", "python")]
+    warnings.filterwarnings("ignore")
+    logging.disable(logging.CRITICAL)
+    os.environ["OMP_NUM_THREADS"] = "1"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", default="build")
@@ -537,11 +546,7 @@ def main():
     options.libraries = {b: l for b, l in libraries(options.build).items() if b in options.backends}
     options.base = {b: digest(options.tool, *options.libraries[b].values()) for b in options.backends}
     os.makedirs(options.out, exist_ok=True)
-    os.environ.setdefault("QNNRT_LIBRARY", os.path.abspath(options.build + "/libqnnrt.so"))
-    sys.path[:0] = [HERE, os.path.join(TOP, "tools", "python")]
-    warnings.filterwarnings("ignore")
-    logging.disable(logging.CRITICAL)
-    os.environ["OMP_NUM_THREADS"] = "1"
+    prepare(options)
     import zoo
     rows = [r for r in zoo.ROWS if (not options.names or any(n in r.name for n in options.names)) and (not options.short or r.name in SHORT) and
             (options.more or r.name in options.names or r.name not in zoo.MORE)]

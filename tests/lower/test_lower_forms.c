@@ -426,8 +426,50 @@ TEST(lower_forms_refuse_angles_that_are_inputs_times_numbers)
     }
 }
 
+/* HTP convolves one row wrong with wide padding: it gets a kernel of three rows, two of them zeros. */
+TEST(lower_forms_rows_with_wide_padding_on_htp)
+{
+    static const struct { int target, width, kernel; uint32_t rows; } rows[] = {
+        { QNNRT_LOWER_HTP, 8, 5, 3 },  { QNNRT_LOWER_REF, 8, 5, 1 }, { QNNRT_LOWER_CPU, 8, 5, 1 },
+        { QNNRT_LOWER_HTP, 8, 3, 1 },  { QNNRT_LOWER_HTP, 9, 5, 1 }, { QNNRT_LOWER_HTP, 16, 5, 1 },
+        { QNNRT_LOWER_HTP, 64, 33, 3 },
+    };
+    size_t i, k;
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
+        const qnnrt_lower_graph_info *graph;
+        char text[1500];
+        qnnrt_lower_desc desc;
+        qnnrt_lower *lower = NULL;
+        qnnrt_ir *ir = NULL;
+        uint32_t found = 0;
+        snprintf(text, sizeof text, "{\"graph_inputs\":[{\"name\":\"x\",\"dtype\":\"float32\",\"shape\":[1,1,%d]}],\"graph_outputs\":[{\"name\":"
+                 "\"z\",\"dtype\":\"float32\",\"shape\":[1,1,%d]}],\"weights\":[],\"nodes\":[{\"name\":\"t\",\"op_type\":\"aten.arange.default\","
+                 "\"inputs\":[],\"outputs\":[{\"name\":\"t\",\"dtype\":\"float32\",\"shape\":[%d]}],\"attrs\":{\"end\":%d,\"dtype\":"
+                 "\"torch.float32\"}},{\"name\":\"w\",\"op_type\":\"aten.view.default\",\"inputs\":[{\"name\":\"t\",\"dtype\":\"float32\",\"shape\":[%d]}],"
+                 "\"outputs\":[{\"name\":\"w\",\"dtype\":\"float32\",\"shape\":[1,1,%d]}],\"attrs\":{\"size\":[1,1,%d]}},{\"name\":\"z\",\"op_type\":"
+                 "\"aten.conv1d.default\",\"inputs\":[{\"name\":\"x\",\"dtype\":\"float32\",\"shape\":[1,1,%d]},{\"name\":\"w\",\"dtype\":"
+                 "\"float32\",\"shape\":[1,1,%d]}],\"outputs\":[{\"name\":\"z\",\"dtype\":\"float32\",\"shape\":[1,1,%d]}],\"attrs\":{\"padding\":[%d]}}]}",
+                 rows[i].width, rows[i].width, rows[i].kernel, rows[i].kernel, rows[i].kernel, rows[i].kernel, rows[i].kernel, rows[i].width,
+                 rows[i].kernel, rows[i].width, rows[i].kernel / 2);
+        memset(&desc, 0, sizeof(desc));
+        desc.target = (qnnrt_lower_target)rows[i].target;
+        CHECK_EQ(qnnrt_ir_read(text, strlen(text), NULL, &ir, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_passes(lower, ir, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_graph(lower, ir, "g", &err), QNNRT_OK);
+        graph = &qnnrt_lower_get_info(lower)->graphs[0];
+        for (k = 0; k < graph->op_count; ++k)
+            if (strcmp(graph->ops[k].type, "Conv2d") == 0) found = graph->tensors[graph->ops[k].inputs[1]].dims[0];
+        CHECK_EQ(found, rows[i].rows);
+        qnnrt_lower_free(lower);
+        qnnrt_ir_free(ir);
+    }
+}
+
 TEST_MAIN("lower_forms")
 {
+    RUN(lower_forms_rows_with_wide_padding_on_htp);
     RUN(lower_forms_refuse_angles_that_are_inputs_times_numbers);
     RUN(lower_forms_of_operators_are_right);
     RUN(lower_forms_outputs_of_every_origin);

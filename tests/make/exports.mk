@@ -47,6 +47,12 @@ bench-eval: $(EXPORTS)/venv/.made $(B)/libqnnrt.so
 	@QNNRT_LIBRARY=$(abspath $(B))/libqnnrt.so LD_LIBRARY_PATH=$(abspath $(EXPORTS))/stubs BAR=$(or $(BAR),inf) \
 	    $(EXPORTS)/venv/bin/python -W ignore tests/bench/bench_eval.py $(B)/libqnnrt.so $(CASES)
 
+.PHONY: exports-silent
+## exports-silent: seven kinds of models that once differed from torch without a word: what they were then, and are now
+exports-silent: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/qnnrt-llm $(B)/libQnnRef.so $(B)/libqnnrt.so
+	@$(call fetch,2.47 2.51)
+	@$(EXPORT)/silent.py --build $(B)
+
 ## config-keys: unusual keys of config.json, with transformers' logits as the measure, for each architecture (SEED=1, RANDOM=20)
 config-keys: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/qnnrt-llm $(B)/libQnnRef.so
 	$(EXPORT)/config_keys.py $(EXPORTS)/config_keys --tools $(B) --backend $(B)/libQnnRef.so --random $(or $(RANDOM),20) --seed $(or $(SEED),1)
