@@ -3908,9 +3908,10 @@ static void qnnrt_lower__take(qnnrt_lower__job *job, qnnrt_lower__view *x, uint3
 static void qnnrt_lower__pad(qnnrt_lower__job *job, qnnrt_lower__view *x, const int64_t *lo,
                              const int64_t *hi, double number)
 {
+    /* HTP's Pad is wrong in float32, and with another number than 0 before MatMul. */
     const int joined = !qnnrt_lower__is_float(x->dtype) ||
                        (job->lower->desc.target == QNNRT_LOWER_HTP &&
-                        x->dtype == QNNRT_DTYPE_F32);    /* HTP's Pad is wrong in float32 */
+                        (x->dtype == QNNRT_DTYPE_F32 || number != 0));
     int64_t amounts[2 * QNNRT_LOWER__RANK] = {0};
     uint32_t axes = 0, i;
     qnnrt_lower__aligned a;
@@ -5170,7 +5171,9 @@ static void qnnrt_lower__do_gather(qnnrt_lower__job *job)
     if (dtype == QNNRT_DTYPE_BOOL8) qnnrt_lower__view_cast(job, &x, QNNRT_DTYPE_I32);
     for (i = 0; i < x.rank; ++i)
         if (i != axis) qnnrt_lower__cut(job, &x, i, 0, ids.dims[i], 1);
-    inputs[0] = qnnrt_lower__arrange(job, &x, 1u << axis, -1, &a);
+    /* With two axes, dims are those of the view, which the indices share. */
+    inputs[0] = qnnrt_lower__arrange(job, &x, 1u << axis | (x.rank > 1 ? 1u << (axis == 0) : 0), -1,
+                                     &a);
     for (i = 0; i < a.rank; ++i) own[i] = ids.dims[a.order[i]];
     qnnrt_lower__packed(&a, own, packed);
     inputs[1] = qnnrt_lower__stored(job, &ids, a.order);

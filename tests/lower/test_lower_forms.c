@@ -303,6 +303,17 @@ TEST(lower_forms_outputs_of_every_origin)
         { "{\"graph_inputs\":[" IN("x", "float32", "[]") "," IN("n", "int64", "[]") "],\"graph_outputs\":["
           IN("a", "float32", "[]") "],\"weights\":[],\"nodes\":[{\"name\":\"a\",\"op_type\":\"aten.mul.Tensor\",\"inputs\":["
           IN("x", "float32", "[]") "," IN("n", "int64", "[]") "],\"outputs\":[" IN("a", "float32", "[]") "],\"attrs\":{}}]}", "f n" },
+        /* elements of a view of another rank */
+        { "{\"graph_inputs\":[" IN("x", "float32", "[1,2,2,3]") "," IN("n", "int64", "[4,2]") "],\"graph_outputs\":["
+          IN("a", "float32", "[4,2]") "],\"weights\":[],\"nodes\":[{\"name\":\"v\",\"op_type\":\"aten.view.default\",\"inputs\":["
+          IN("x", "float32", "[1,2,2,3]") "],\"outputs\":[" IN("v", "float32", "[4,3]") "],\"attrs\":{\"size\":[4,3]}},{\"name\":\"a\","
+          "\"op_type\":\"aten.gather.default\",\"inputs\":[" IN("v", "float32", "[4,3]") "," IN("n", "int64", "[4,2]") "],\"outputs\":["
+          IN("a", "float32", "[4,2]") "],\"attrs\":{\"dim\":1}}]}", "f1,2,2,3 i4,2" },
+        { "{\"graph_inputs\":[" IN("x", "float32", "[4,3]") "," IN("n", "int64", "[1,4,2]") "],\"graph_outputs\":["
+          IN("a", "float32", "[1,4,2]") "],\"weights\":[],\"nodes\":[{\"name\":\"v\",\"op_type\":\"aten.view.default\",\"inputs\":["
+          IN("x", "float32", "[4,3]") "],\"outputs\":[" IN("v", "float32", "[1,4,3]") "],\"attrs\":{\"size\":[1,4,3]}},{\"name\":\"a\","
+          "\"op_type\":\"aten.gather.default\",\"inputs\":[" IN("v", "float32", "[1,4,3]") "," IN("n", "int64", "[1,4,2]") "],\"outputs\":["
+          IN("a", "float32", "[1,4,2]") "],\"attrs\":{\"dim\":2}}]}", "f4,3 i1,4,2" },
     };
     double bar;
     qnnrt_backend *backend = NULL;
