@@ -425,7 +425,7 @@ class Export(unittest.TestCase):
             def __init__(self):
                 super().__init__()
                 self.register_buffer("codes", torch.randint(-127, 128, (4, 3, 3, 3), dtype=torch.int8))
-                self.register_buffer("scales", torch.rand(4) * 0.01 + 0.01)
+                self.register_buffer("scales", torch.rand(4) * 0.0005 + 0.0005)
                 self.register_buffer("zeros", torch.zeros(4, dtype=torch.int64))
 
             def forward(self, x):
@@ -433,7 +433,7 @@ class Export(unittest.TestCase):
                     y = ops.quantize_per_tensor(y, scale, zero, 0, 255, torch.uint8)
                     return ops.dequantize_per_tensor(y, scale, zero, 0, 255, torch.uint8)
                 weight = ops.dequantize_per_channel(self.codes, self.scales, self.zeros, 0, -127, 127, torch.int8)
-                return rounded(torch.relu(rounded(F.conv2d(rounded(x, 0.02, 120), weight), 0.05, 130)), 0.03, 0)
+                return rounded(torch.relu(rounded(F.conv2d(rounded(x, 0.03, 120), weight), 0.01, 130)), 0.01, 0)
         return Model(), (torch.randn(1, 3, 6, 6),)
 
     def test_quantized_nodes(self):
@@ -455,7 +455,22 @@ class Export(unittest.TestCase):
         self.assertEqual(self.ops(), ["conv2d.default", "relu.default"])
         rows = {row["name"]: row for row in self.graph["activation_encodings"]}
         self.assertEqual([(rows[n]["scale"], rows[n]["offset"], rows[n]["bw"]) for n in (self.done.inputs[0], "conv2d", "output")],
-                         [([0.02], [-120], 8), ([0.05], [-130], 8), ([0.03], [0], 8)])
+                         [([0.03], [-120], 8), ([0.01], [-130], 8), ([0.01], [0], 8)])
+
+    @unittest.skipUnless(os.access(os.path.join(BUILD, "qnnrt-run"), os.X_OK), "qnnrt-run is not built")
+    def test_quantized_compile(self):
+        os.environ.setdefault("QNNRT_PROGRAMS", BUILD)
+        model, args = self.quantized()
+        self.export(model, args)
+        said = qnnrt.compile(self.path, self.path + "-ref", backends="cpu,host", backend_so="cpu=" + os.path.join(BUILD, REF), verify=4)
+        self.assertIn("torch's results", said)
+        library = os.path.join(BUILD, "qnn", "2.51", "onnxruntime_qnn", "libQnnHtp.so")
+        if os.path.exists(library):
+            self.export(model, args, encodings=True)
+            said = qnnrt.compile(self.path, self.path + "-htp", backend_so=library, weight_bits=8, encodings=os.path.join(self.path, "graph.json"),
+                                 calibrate=self.path, verify=4)
+            self.assertIn("encodings of 3 tensors", said)
+            self.assertLess(float(said.split(", relative ")[1].split(",")[0]), 0.03)
 
     def test_an_exported_model_has_no_modes(self):
         program = torch.export.export(nn.Linear(4, 3), (torch.randn(2, 4),)).module()

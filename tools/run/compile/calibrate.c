@@ -2,6 +2,7 @@
 
    ROOM     >>calibrate */
 #include "run/compile/aten.h"
+#include "run/compile/exported.h"
 #include "run/model/model.h"
 #include "run/io/io.h"
 
@@ -15,19 +16,25 @@
    keeps what the tensors had. Methods with histograms run the samples a second time.
    ===================================================================================== */
 
+/* What the places of a list are: lines of a file, or samples of an exported folder. */
+static const char *calibrate_place(const calibration *c)
+{
+    return exported_is(c->list) ? "sample" : "line";
+}
+
 /* Put the inputs into the run, and execute it. Return 0 after printing an error. */
 static int calibrate_exec(calibration *c, size_t number)
 {
     qnnrt_error err;
     if (step_feed(&c->step, c->inputs, &err) != QNNRT_OK) {
-        fail(c->a->t, NULL, cli_hint(&err), "%s, line %lu: %s", c->list, (unsigned long)number,
-             cli_told(&err));
+        fail(c->a->t, NULL, cli_hint(&err), "%s, %s %lu: %s", c->list, calibrate_place(c),
+             (unsigned long)number, cli_told(&err));
         return 0;
     }
     if (!step_put(&c->step, c->a, c->half, "calibration")) return 0;
     if (qnnrt_exec(c->step.run) == QNNRT_OK) return 1;
-    fail(c->a->t, NULL, cli_hint(qnnrt_run_error(c->step.run)), "%s, line %lu: %s", c->list,
-         (unsigned long)number, cli_told(qnnrt_run_error(c->step.run)));
+    fail(c->a->t, NULL, cli_hint(qnnrt_run_error(c->step.run)), "%s, %s %lu: %s", c->list,
+         calibrate_place(c), (unsigned long)number, cli_told(qnnrt_run_error(c->step.run)));
     return 0;
 }
 
@@ -69,17 +76,55 @@ static int calibrate_look(calibration *c, size_t number)
     if (bad == 0 && beyond == 0) return 1;
     if (bad == 0)
         fail(c->a->t, NULL, "Calibrate in float32, with --calibrate_so libQnnRef.so.",
-             "%s, line %lu: %llu values are 65504, the largest number of float16, or beyond, the "
-             "first in \"%s\"", c->list, (unsigned long)number, (unsigned long long)beyond, left);
+             "%s, %s %lu: %llu values are 65504, the largest number of float16, or beyond, the "
+             "first in \"%s\"", c->list, calibrate_place(c), (unsigned long)number,
+             (unsigned long long)beyond, left);
     else fail(c->a->t, NULL, "Leave this sample out, or repair the model.",
-         "%s, line %lu: %llu values of %lu tensors are NaN or infinite, the first in \"%s\"",
-         c->list, (unsigned long)number, (unsigned long long)bad, (unsigned long)tensors, first);
+         "%s, %s %lu: %llu values of %lu tensors are NaN or infinite, the first in \"%s\"",
+         c->list, calibrate_place(c), (unsigned long)number, (unsigned long long)bad,
+         (unsigned long)tensors, first);
     return 0;
+}
+
+/* Read the inputs of a sample of an exported folder. Return 0 after printing an error. */
+static int calibrate_inputs(calibration *c, const exported_samples *samples, uint32_t number)
+{
+    int there = 1;
+    for (size_t i = 0; i < c->step.ir->input_count && there == 1; ++i) {
+        const qnnrt_ir_value *value = c->step.ir->inputs[i];
+        there = exported_get(c->a->t, samples, number, "input", value, c->inputs[i]);
+        if (there == 0)
+            fail(c->a->t, NULL, "Export the model again.", "%s, sample %lu has no input \"%s\"",
+                 c->list, (unsigned long)number, value->name);
+    }
+    return there == 1;
+}
+
+/* Run all samples of an exported folder. Return 0 after printing an error. */
+static int calibrate_exported(calibration *c)
+{
+    exported_samples samples = {0};
+    int good = exported_open(c->a->t, c->list, &samples);
+    if (good && samples.file == NULL) {
+        fail(c->a->t, NULL, "Name a list of samples with --calibrate LIST.", "%s has no samples",
+             c->list);
+        good = 0;
+    }
+    c->samples = 0;
+    for (uint32_t number = 0; number < samples.count && good; ++number) {
+        cli_busy(0, "sample %lu of %s", (unsigned long)number, c->list);
+        good = calibrate_inputs(c, &samples, number) && calibrate_exec(c, number) &&
+               calibrate_look(c, number);
+        c->samples += good != 0;
+    }
+    exported_close(&samples);
+    return good;
 }
 
 /* Run all samples of a list. Return 0 after printing an error. */
 static int calibrate_samples(calibration *c)
 {
+    if (exported_is(c->list)) return calibrate_exported(c);
     input_list list;
     qnnrt_error err;
     int good = list_read(c->list, &list, &err);

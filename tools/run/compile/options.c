@@ -291,8 +291,8 @@ static const cli_option compile_options[] = {
      .help = ".json, folders: quantize activations, with ranges that samples show. LIST is a "
              "text file with a line for each sample: the files of the inputs in their order, or "
              "as INPUT:=FILE; a file is .npy, .safetensors, or raw bytes of the input's type, and "
-             "is found from the current folder. Name LIST once for all graphs, or once for each "
-             "graph"},
+             "is found from the current folder. LIST may be an exported folder: its samples. Name "
+             "LIST once for all graphs, or once for each graph"},
     {.name = "calibrate_so", .value = "FILE", .kind = CLI_TEXT, COMPILE(calibrate_so),
      .key = CLI_KEY_NONE,
      .help = ".json, folders: library that runs the samples (default: the one that compiles)"},
