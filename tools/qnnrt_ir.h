@@ -1486,6 +1486,14 @@ static int qnnrt_ir__shape_norm(qnnrt_ir__shape *s)
     return qnnrt_ir__shape_reduce(s) && qnnrt_ir__shape_floats(s, s->node->inputs[0]);
 }
 
+/* logsumexp: floats, also of integers. */
+static int qnnrt_ir__shape_logsumexp(qnnrt_ir__shape *s)
+{
+    if (!qnnrt_ir__shape_reduce(s)) return 0;
+    if (qnnrt_ir_dtype_kind(s->dtype) < 2) s->dtype = QNNRT_DTYPE_F32;
+    return 1;
+}
+
 /* var_mean, std_mean: two outputs. */
 static int qnnrt_ir__shape_moments(qnnrt_ir__shape *s)
 {
@@ -3594,7 +3602,7 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
       moments, reduce) \
     X("std_mean.dim", 1, 1, "ints? dim, bool unbiased=true, bool keepdim=false", moments, reduce) \
     X("std_mean.default", 1, 1, "bool unbiased=true", moments, reduce) \
-    X("logsumexp.default", 1, 1, "ints? dim, bool keepdim=false", norm, reduce) \
+    X("logsumexp.default", 1, 1, "ints? dim, bool keepdim=false", logsumexp, reduce) \
     X("linalg_vector_norm.default", 1, 1, \
       "Scalar ord=2, ints? dim, bool keepdim=false, dtype? dtype", norm, reduce) \
     X("cumsum.default", 1, 1, "int dim, dtype? dtype", cumulate, cumulate) \
@@ -3861,7 +3869,7 @@ enum { QNNRT_IR__OP_COUNT = sizeof(qnnrt_ir__ops) / sizeof(qnnrt_ir__ops[0]) };
    nothing are 0, joined and written is nothing, and of some operands the shape alone counts. */
 static int (*const qnnrt_ir__ops_empty[])(qnnrt_ir__shape *s) = {
     qnnrt_ir__shape_mean, qnnrt_ir__shape_sum, qnnrt_ir__shape_any, qnnrt_ir__shape_norm,
-    qnnrt_ir__shape_moments,
+    qnnrt_ir__shape_moments, qnnrt_ir__shape_logsumexp,
     qnnrt_ir__shape_linear, qnnrt_ir__shape_matmul, qnnrt_ir__shape_addmm, qnnrt_ir__shape_pad,
     qnnrt_ir__shape_cat, qnnrt_ir__shape_diff, qnnrt_ir__shape_getitem,
     qnnrt_ir__shape_rows, qnnrt_ir__shape_scatter, qnnrt_ir__shape_masked_scatter,
@@ -6767,8 +6775,8 @@ static const struct qnnrt_ir__recipe {
     { "hardsigmoid", "", "a 3 + 0 max 6 min 6 /" },
     { "hardswish", "", "a a 3 + 0 max 6 min 6 / *" },
     { "leaky_relu", "", "a 0 > a a .negative_slope * ?" },
-    { "prelu", "", "a 0 max a 0 min b * +" },
-    { "_prelu_kernel", "", "a 0 max a 0 min b * +" },
+    { "prelu", "", "a 0 > a a b * ?" },
+    { "_prelu_kernel", "", "a 0 > a a b * ?" },
     { "elu", "", "a 0 max a 0 min .input_scale * expm1 .alpha * + .scale *" },
     { "celu", "", "a 0 max a 0 min .alpha / expm1 .alpha * +" },
     { "selu", "", "a 0 max a 0 min expm1 1.6732632423543772 * + 1.0507009873554805 *" },
@@ -7084,6 +7092,13 @@ QNNRT_IR_API int qnnrt_ir_recipe_operand(const qnnrt_ir_node *node, const char *
     return -1;
 }
 
+/* Return an integer as an operand of a dtype: it wraps. */
+static int64_t qnnrt_ir__cook_wrap(int64_t i, qnnrt_dtype dtype)
+{
+    return dtype == QNNRT_DTYPE_U8 ? (int64_t)(uint8_t)i : dtype == QNNRT_DTYPE_I8 ? (int8_t)i :
+           dtype == QNNRT_DTYPE_I16 ? (int16_t)i : dtype == QNNRT_DTYPE_I32 ? (int32_t)i : i;
+}
+
 /* Read the recipe of a node. */
 static void qnnrt_ir__cook_read(qnnrt_ir__cook *cook, const qnnrt_ir_node *node)
 {
@@ -7102,7 +7117,8 @@ static void qnnrt_ir__cook_read(qnnrt_ir__cook *cook, const qnnrt_ir_node *node)
         if (i < QNNRT_IR__WORDS) continue;
         cook->operand[at] = qnnrt_ir_recipe_operand(node, words, &number);
         cook->f[at] = number.f;
-        cook->i[at] = number.i;
+        cook->i[at] = number.f > -9e18 && number.f < 9e18 ?
+            qnnrt_ir__cook_wrap(number.i, node->outputs[0]->dtype) : number.i;
         if (number.kind == QNNRT_IR_FLOAT) cook->whole = 0;
     }
 }
@@ -7155,11 +7171,17 @@ static void qnnrt_ir__cook_run(qnnrt_ir__cook *cook, int64_t n, int64_t ones)
     QNNRT_IR__MUST(top == 1);
 }
 
+/* Read an element. Operands have the dtype of a result that is not bool: integers beside float32
+   are rounded to it. */
 static void qnnrt_ir__cook_load(qnnrt_ir__cook *cook, int input, int64_t lane,
-                                const qnnrt_ir__wide *x, int64_t at)
+                                const qnnrt_ir__wide *x, int64_t at, qnnrt_dtype dtype)
 {
-    if (cook->whole) cook->in[input][lane].i = qnnrt_ir__wide_i(x, at);
-    else cook->in[input][lane].f = qnnrt_ir__wide_f(x, at);
+    if (cook->whole)
+        cook->in[input][lane].i = qnnrt_ir__cook_wrap(qnnrt_ir__wide_i(x, at), dtype);
+    else if (x->whole && dtype == QNNRT_DTYPE_F32)
+        cook->in[input][lane].f = (double)(float)qnnrt_ir__wide_i(x, at);
+    else
+        cook->in[input][lane].f = qnnrt_ir__wide_f(x, at);
 }
 
 static int qnnrt_ir__eval_element(qnnrt_ir__eval *e)
@@ -7190,11 +7212,11 @@ static int qnnrt_ir__eval_element(qnnrt_ir__eval *e)
         n = count - at < QNNRT_IR__COOKED ? count - at : (int64_t)QNNRT_IR__COOKED;
         for (i = 0; i < used; ++i)
             for (k = 0; x[i].bytes > 0 && flat[i] && k < n; ++k)
-                qnnrt_ir__cook_load(&cook, i, k, &x[i], at + k);
+                qnnrt_ir__cook_load(&cook, i, k, &x[i], at + k, e->out->dtype);
         for (k = 0; walks && k < n; ++k, qnnrt_ir__walk_next(&w))
             for (i = 0; i < used; ++i)
                 if (x[i].bytes > 0 && !flat[i])
-                    qnnrt_ir__cook_load(&cook, i, k, &x[i], w.place[i]);
+                    qnnrt_ir__cook_load(&cook, i, k, &x[i], w.place[i], e->out->dtype);
         qnnrt_ir__cook_run(&cook, n, e->out->dtype == QNNRT_DTYPE_BOOL8 ? 1 : -1);
         for (k = 0; k < n; ++k) {
             if (cook.whole) qnnrt_ir__wide_set(e->out, at + k, cook.stack[0][k].i);

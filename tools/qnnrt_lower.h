@@ -2872,7 +2872,7 @@ static void qnnrt_lower__do_cat(qnnrt_lower__job *job)
 /* expand: repeated axes stay 1 until an operator needs them. copy: input 1 is expanded. */
 static void qnnrt_lower__do_expand(qnnrt_lower__job *job)
 {
-    const size_t from = strncmp(job->node->op, "copy", 4) == 0;
+    const size_t from = strncmp(job->node->op, "expand", 6) != 0;
     qnnrt_lower__view x = qnnrt_lower__view_of(job, job->node->inputs[from], 1);
     qnnrt_lower__view_cast(job, &x, qnnrt_lower__dtype(job, job->node->outputs[0]->dtype));
     qnnrt_lower__set_view(job, &x);
@@ -3018,6 +3018,7 @@ static void qnnrt_lower__do_logsumexp(qnnrt_lower__job *job)
     qnnrt_lower__view x = qnnrt_lower__in(job, 0), largest;
     const uint32_t axes = qnnrt_lower__axes(job->node, x.rank);
     qnnrt_lower__settle(job, &x);
+    qnnrt_lower__view_cast(job, &x, job->lower->compute);
     largest = x;
     qnnrt_lower__reduce(job, "ReduceMax", &largest, axes);
     largest.tensor = qnnrt_lower__clamp(job, job->graph->bodies[largest.tensor].root, -most, most);
@@ -3061,8 +3062,8 @@ static void qnnrt_lower__do_reduce(qnnrt_lower__job *job)
     const uint32_t axes = qnnrt_lower__axes(job->node, x.rank);
     uint32_t i;
     qnnrt_lower__view_cast(job, &x, dtype);
-    if (dtype == QNNRT_DTYPE_BOOL8)                      /* counted or compared as int32 */
-        qnnrt_lower__view_cast(job, &x, QNNRT_DTYPE_I32);
+    if (dtype == QNNRT_DTYPE_BOOL8)      /* counted or compared as floats: HTP errs in integers */
+        qnnrt_lower__view_cast(job, &x, job->lower->compute);
     if (type[6] == 'P' && (target == QNNRT_LOWER_HTP ||
                            (target == QNNRT_LOWER_CPU && dtype == QNNRT_DTYPE_I32))) {
         for (i = 0; i < x.rank; ++i)

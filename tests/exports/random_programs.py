@@ -678,7 +678,7 @@ def main():
     parser.add_argument("--runs", type=int, default=2000, help="programs for each backend")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--group", type=int, default=20, help="programs of a graph")
-    parser.add_argument("--ops", default="", help="only operators whose name begins so")
+    parser.add_argument("--ops", default="", help="only operators whose name begins so, or with one of these, A,B")
     parser.add_argument("--only", type=lambda s: [int(n) for n in s.split(",")], help="numbers of programs")
     parser.add_argument("--tries", type=int, default=150, help="to make a failing program smaller; 0: none")
     parser.add_argument("--seconds", type=int, default=240, help="for a graph")
@@ -701,7 +701,7 @@ def main():
     options.library = ctypes.CDLL(os.environ["QNNRT_LIBRARY"])
     options.seen, options.elements = collections.Counter(), collections.defaultdict(lambda: torch.zeros(2, dtype=torch.int64))
     options.places = collections.defaultdict(collections.Counter)
-    ops = sorted(o for o in OPERATORS if o.startswith(options.ops) and o not in random_ops.LEFT_OUT and there(o))
+    ops = sorted(o for o in OPERATORS if o.startswith(tuple(options.ops.split(","))) and o not in random_ops.LEFT_OUT and there(o))
     bad, good, lines = 0, 0, []
     for backend in options.backend.split(","):
         results, seconds = run(options, backend, ops)

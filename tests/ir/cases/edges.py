@@ -17,4 +17,8 @@ run(aten.floor_divide.default, torch.tensor([1.0, -1.0, 0.3, 7.5]), torch.tensor
 run(aten.logsumexp.default, torch.tensor([[-inf, -inf], [-inf, 1.0], [inf, 1.0], [nan, 1.0], [1e4, 1e4]]), [1])
 run(aten.div.Tensor_mode, edge, 2.0, rounding_mode="floor")
 run(aten.div.Tensor_mode, edge, 2.0, rounding_mode="trunc")
+byte = torch.tensor([1, 200, 7], dtype=torch.uint8)
+run(aten.floor_divide.Scalar, byte, -1)
+run(aten.max.other, byte, torch.tensor(-3))
+run(aten.cos.default, torch.tensor([151515594, -58479088], dtype=torch.int32))
 run(aten.any.dims, edge, [0])

@@ -102,5 +102,11 @@ for name in "var std var_mean std_mean".split():
 for dim in ([0], [-1], [0, 2]):
     run(aten.logsumexp.default, cube, dim)
     run(aten.logsumexp.default, cube, dim, True)
+run(aten.logsumexp.default, i, [1])
 run(aten.any.dims, b(2, 3, 2), [0, 2])
 run(aten.all.dims, b(2, 3, 2), [1, -1], True)
+for shape in ([5, 1], [2, 3, 4]):
+    run(aten.all.default, f(*shape).abs() + 1)
+    run(aten.any.default, torch.zeros(shape))
+run(aten.fill.Tensor, small, one)
+run(aten.clamp.default, n(2, 3, dtype=torch.int16), None, 2)
