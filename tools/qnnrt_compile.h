@@ -680,6 +680,23 @@ static qnnrt_result qnnrt_compile__whole(qnnrt_compile *p, qnnrt_compile__graph 
     return QNNRT_OK;
 }
 
+/* Return true if a node makes no elements. */
+static int qnnrt_compile__is_empty(const qnnrt_ir_node *node)
+{
+    size_t i = 0;
+    while (i < node->output_count && node->outputs[i]->count == 0) ++i;
+    return i == node->output_count;
+}
+
+/* Leave out the parts that make no elements: nobody reads them. */
+static void qnnrt_compile__leave_out(qnnrt_compile__graph *graph)
+{
+    size_t i, count = 0;
+    for (i = 0; i < graph->info.step_count; ++i)
+        if (graph->parts[i].output_count > 0) graph->parts[count++] = graph->parts[i];
+    graph->info.step_count = count;
+}
+
 /* Let a part have nodes of a step of the plan. Return 0 when out of memory. */
 static int qnnrt_compile__take(qnnrt_compile *p, qnnrt_compile__graph *graph,
                                qnnrt_compile__part *part, size_t plan, size_t begin, size_t end)
@@ -740,7 +757,8 @@ static qnnrt_result qnnrt_compile__cut(qnnrt_compile *p, qnnrt_compile__graph *g
     for (i = 0; i < ir->node_count; ++i)
         for (k = 0; k < ir->nodes[i]->input_count; ++k) {
             const qnnrt_ir_value *value = ir->nodes[i]->inputs[k];
-            if (value != NULL && flow.maker[value->number] != 0 &&
+            if (value != NULL && !qnnrt_compile__is_empty(ir->nodes[i]) &&
+                flow.maker[value->number] != 0 &&
                 flow.maker[value->number] != part_of[i] + 1)
                 flow.crosses[value->number] = 1;
         }
@@ -748,6 +766,10 @@ static qnnrt_result qnnrt_compile__cut(qnnrt_compile *p, qnnrt_compile__graph *g
         qnnrt_compile__inputs(p, &graph->parts[i], &flow);
         qnnrt_compile__outputs(p, &graph->parts[i], &flow);
     }
+    qnnrt_compile__leave_out(graph);
+    if (graph->info.step_count == 0)
+        return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "graph \"%.200s\" has no output with "
+                               "elements", graph->info.name);
     return p->arena.failed ? qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory") : QNNRT_OK;
 }
 

@@ -48,6 +48,18 @@ def functions():
     }
 
 
+def empty():
+    """An output without elements beside one with some."""
+    shape = [2, 3]
+    return {
+        "graph_inputs": [tensor("x", shape)], "graph_outputs": [tensor("none", [2, 0]), tensor("y", shape)],
+        "nodes": [
+            node("relu", "aten.relu.default", [tensor("x", shape)], shape),
+            node("none", "aten.slice.Tensor", [tensor("relu", shape, "relu")], [2, 0], dim=1, start=0, end=0),
+            node("y", "aten.neg.default", [tensor("relu", shape, "relu")], shape)],
+    }
+
+
 def main():
     graph = {"model_name": "rows", "pytorch_version": "2.10.0", "weights": [], **globals()[sys.argv[2]]()}
     with open(sys.argv[1], "w", encoding="utf-8") as file:

@@ -78,6 +78,16 @@ run inspect "$out"
 is nothing 1
 says nothing err '"contexts" and "pipelines" are empty'
 
+# ---- outputs without elements: no step makes them ----
+graph empty
+for pins in "" "--pin none=host" "--pin none=host --pin relu=host --pin y=host"; do
+    # shellcheck disable=SC2086
+    compile "empty_$pins" 0 "y                        largest value" "$tmp/empty.json" $cpu $pins --verify 1
+    # shellcheck disable=SC2086
+    run --ctx_dir "$out" --backend_so "cpu=$ref"
+    is "empty_runs_$pins" 0
+done
+
 # ---- operators that nobody knows: functions of who opens the folder ----
 graph functions
 own="--host_op aten.mylib.line.default"

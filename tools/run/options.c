@@ -72,9 +72,9 @@ static const cli_option model_options[] = {
              "input. Inputs without a file are zero, or with random:SEED alone random"},
     {.name = "input_data_type", .value = "native|float", .kind = CLI_WORD,
      .words = input_form_words, FIELD(input_form), .verbs = VERBS_FEED,
-     .help = "what input files hold: the tensor's own type, or float32 values (default native; a "
-             "quantized or half-precision tensor then takes a float32 file too, if the sizes "
-             "differ)"},
+     .help = "what input files hold: the tensor's own type, or float32 values (default native, "
+             "with --input_list float; a native quantized or half-precision tensor takes a float32 "
+             "file too, if the sizes differ)"},
     {.name = "use_native_input_files", .kind = CLI_FLAG, FIELD(run.native_in), .verbs = VERB_RUN,
      .help = "the same as --input_data_type native"},
     {.name = "native_input_tensor_names", .value = "T1,T2", .kind = CLI_TEXT,
@@ -137,8 +137,8 @@ static const cli_option model_options[] = {
     {.name = "output_data_type", .value = "native|float|both", .kind = CLI_WORD,
      .words = form_words, FIELD(output_form), .verbs = VERB_RUN,
      .help = "what output files hold: the tensor's own type, float32 values, or both as "
-             "TENSOR_native.raw and TENSOR.raw (default native). qnn-net-run's words native_only, "
-             "float_only and float_and_native mean the same"},
+             "TENSOR_native.raw and TENSOR.raw (default native, with --input_list float). "
+             "qnn-net-run's words native_only, float_only and float_and_native mean the same"},
     {.name = "output_file_type", .value = "raw|npy|safetensors", .kind = CLI_WORD,
      .words = file_words, FIELD(output_file), .verbs = VERB_RUN,
      .help = "form of output files: raw bytes, TENSOR.npy, or outputs.safetensors with all "

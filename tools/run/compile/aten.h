@@ -217,7 +217,7 @@ typedef struct aten {
     op_map          map;               /* of --op_map                                   */
     const char    **custom;            /* [custom_count] operators of --host_op, of --op_map */
     size_t          custom_count, host_op_count;
-    page            verified;          /* what --verify has printed, for --report       */
+    page            verified;          /* notes, and what --verify printed, for --report */
     progress        shown;             /* of builders                                   */
 } aten;
 

@@ -246,20 +246,26 @@ int program_lower(aten *a)
     return 1;
 }
 
-/* Say which nodes have numbers where PyTorch has NaN. */
-static void program_say_nan(const aten *a)
+/* Say which nodes have numbers where PyTorch has NaN, in --report, too. */
+static void program_say_nan(aten *a)
 {
+    page p = {NULL, 0, 0};
     for (size_t i = 0; i < a->graph_count; ++i)
         for (size_t k = 0; k < program_steps(a, i); ++k) {
             const qnnrt_lower_graph_info *info = program_step_of(a, i, k).graph;
             if (info == NULL || info->no_nan == NULL) continue;
-            say(a->t, "note      graph \"%s\": where a mask of -infinity leaves nothing of a row, "
-                "\"%s\"", info->name, info->no_nan->name);
+            page_add(&p, "note      graph \"%s\": where a mask of -infinity leaves nothing of a"
+                     " row, \"%s\"", info->name, info->no_nan->name);
             if (info->no_nan_count > 1)
-                say(a->t, " and %lu more", (unsigned long)info->no_nan_count - 1);
-            say(a->t, " give%s NaN in PyTorch, and numbers here\n",
-                cli_plural(info->no_nan_count > 1 ? 1 : 2));
+                page_add(&p, " and %lu more", (unsigned long)info->no_nan_count - 1);
+            page_add(&p, " give%s NaN in PyTorch, and numbers here\n",
+                     cli_plural(info->no_nan_count > 1 ? 1 : 2));
         }
+    if (p.data == NULL) return;
+    say(a->t, "%s", p.data);
+    page_text(&a->verified, "\n");
+    page_text(&a->verified, p.data);
+    free(p.data);
 }
 
 /* Say what float16 changed, and which weights were quantized. */
