@@ -1772,13 +1772,10 @@ static int qnnrt_ir__shape_flip(qnnrt_ir__shape *s)
 /* slice_scatter and its like: self, and what replaces a view of it */
 static int qnnrt_ir__shape_view_scatter(qnnrt_ir__shape *s)
 {
-    const qnnrt_ir_value *x = s->node->inputs[0], *from = s->node->inputs[1];
+    const qnnrt_ir_value *from = s->node->inputs[1];
     const char first = s->node->op[0], second = s->node->op[1];
     if (!(first == 'd' ? qnnrt_ir__shape_diagonal(s) : first == 'a' ? qnnrt_ir__shape_strided(s) :
           second == 'e' ? qnnrt_ir__shape_select(s) : qnnrt_ir__shape_slice(s))) return 0;
-    if (from->dtype != x->dtype)
-        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the source is %s, expected %s",
-                                    qnnrt_dtype_name(from->dtype), qnnrt_dtype_name(x->dtype));
     if (from->rank != s->rank || memcmp(from->dims, s->dims, s->rank * sizeof(*s->dims)) != 0)
         return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the source is %s, expected %s",
                                     qnnrt_ir__shape_say(s, 0, from->rank, from->dims),
@@ -1932,9 +1929,12 @@ static int qnnrt_ir__shape_unsqueeze(qnnrt_ir__shape *s)
 
 static int qnnrt_ir__shape_squeeze(qnnrt_ir__shape *s)
 {
+    int64_t list[QNNRT_IR_RANK];
     uint32_t bits, i;
     qnnrt_ir__shape_same(s);
     if (!qnnrt_ir__shape_axes(s, "dim", s->rank, &bits)) return 0;
+    if (strcmp(s->node->op, "squeeze.dims") == 0 && qnnrt_ir_ints(s->node, "dim", list) == 0)
+        bits = 0;
     for (i = 0; i < s->rank; ++i) if (s->dims[i] != 1) bits &= ~((uint32_t)1 << i);
     for (i = s->rank; i-- > 0;) {
         if (!(bits >> i & 1)) continue;

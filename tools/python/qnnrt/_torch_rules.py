@@ -15,7 +15,7 @@ _RULES: Dict[str, Callable[..., Any]] = {}
 _WHOLE = re.compile(r"aten\.(linalg_(?!norm|matrix_norm|vecdot|multi_dot|matmul|cross|diagonal)|_linalg_|stft|istft|det|slogdet|logdet|inverse|pinverse|matrix_)")
 
 # Known operators that are taken apart all the same: libraries compute the parts, and the host the whole.
-_PARTS = ("kthvalue.default median.default median.dim searchsorted.Tensor bucketize.Tensor as_strided.default unfold.default diagonal.default "
+_PARTS = ("index_put.default kthvalue.default median.default median.dim searchsorted.Tensor bucketize.Tensor as_strided.default unfold.default diagonal.default "
           "diag_embed.default select_scatter.default take_along_dim.default one_hot.default rot90.default eye.default eye.m").split()
 
 
@@ -89,6 +89,20 @@ def _embedding_bag(table: Tensor, ids: Tensor, offsets: Tensor, scale_grad_by_fr
         out = torch.matmul(inside.to(table.dtype), rows)
         out = out if mode == 0 else out / count.clamp(min=1).unsqueeze(1)
     return out, torch.empty_like(ids), count, torch.empty_like(count)
+
+
+@_rule("index_put.default")
+def _index_put(x: Tensor, indices: Sequence[Optional[Tensor]], values: Tensor, accumulate: bool = False) -> Any:
+    """Where a mask is true the values, if these do not depend on how often it is."""
+    given = [(i, m) for i, m in enumerate(indices) if m is not None]
+    if accumulate or len(given) != 1 or given[0][1].dtype != torch.bool:
+        return NotImplemented
+    first, mask = given[0]
+    rest = x.ndim - first - mask.ndim
+    if values.numel() != 1 and values.ndim > rest:
+        return NotImplemented
+    mask = mask.reshape([1] * first + list(mask.shape) + [1] * rest)
+    return torch.where(mask, values.reshape([]) if values.numel() == 1 else values, x)
 
 
 # ---- places ----------------------------------------------------------------------------------------
