@@ -60,6 +60,23 @@ def empty():
     }
 
 
+def ties():
+    """Places of the largest of values that float16 does not tell apart, along each dimension and of all."""
+    shape = [2, 3]
+    values = {"dtype": "float32", "data": [[1.0, 1.0001, 0.5], [0.25, 0.25, 0.25]]}
+    return {
+        "graph_inputs": [tensor("x", shape)],
+        "graph_outputs": [tensor("rows", [2], dtype="int64"), tensor("columns", [1, 3], dtype="int64"), tensor("best", [], dtype="int64")],
+        "constants": {"values": values, "zero": {"dtype": "float32", "data": [0.0]}}, "weight_name_mapping": {"c_values": "values", "c_zero": "zero"},
+        "nodes": [
+            node("mul", "aten.mul.Tensor", [tensor("x", shape), tensor("c_zero", [1])], shape),
+            node("add", "aten.add.Tensor", [tensor("mul", shape, "mul"), tensor("c_values", shape)], shape),
+            node("rows", "aten.argmax.default", [tensor("add", shape, "add")], [2], "int64", dim=1),
+            node("columns", "aten.argmax.default", [tensor("add", shape, "add")], [1, 3], "int64", dim=-2, keepdim=True),
+            node("best", "aten.argmax.default", [tensor("add", shape, "add")], [], "int64")],
+    }
+
+
 def main():
     graph = {"model_name": "rows", "pytorch_version": "2.10.0", "weights": [], **globals()[sys.argv[2]]()}
     with open(sys.argv[1], "w", encoding="utf-8") as file:

@@ -88,6 +88,14 @@ for pins in "" "--pin none=host" "--pin none=host --pin relu=host --pin y=host";
     is "empty_runs_$pins" 0
 done
 
+# ---- places of the largest value, where float16 does not tell values apart ----
+graph ties
+tie=", 1 tie: other places of values that are equal within the tolerance"
+compile ties 0 "rows                     largest value 1, difference 0, relative 0, SNR 999.0 dB$tie" "$tmp/ties.json" --backend_so "$ref" --fp16 --verify 1
+says ties_of_all out "best                     largest value 1, difference 0, relative 0, SNR 999.0 dB$tie"
+check ties_of_columns "$(cat "$tmp/out")" test "$(grep -c '1 tie:' "$tmp/out")" -eq 2
+compile ties_differ 1 'output "rows" differs by' "$tmp/ties.json" --backend_so "$ref" --fp16 --verify 1 --verify_tolerance 0.00001
+
 # ---- operators that nobody knows: functions of who opens the folder ----
 graph functions
 own="--host_op aten.mylib.line.default"

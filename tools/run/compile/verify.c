@@ -198,6 +198,74 @@ static int verify_expected(verify *v, size_t i, qnnrt_dtype dtype, const void *h
     return there > 0;
 }
 
+/* Keep the elements that places of an output are places in. */
+static qnnrt_result verify_choices(void *user, const qnnrt_ir_node *node, size_t output,
+                                   const void *data, qnnrt_error *err)
+{
+    const verify *v = user;
+    qnnrt_ir_run_desc wide = {0};
+    (void)err;
+    wide.wide = 1;
+    if (node->outputs[output] == v->chosen)
+        value_get(qnnrt_ir_run_dtype(&wide, v->chosen), data, v->choices, v->chosen->count);
+    return QNNRT_OK;
+}
+
+/* Return the node whose result is places in the elements of its first input, or NULL. */
+static const qnnrt_ir_node *verify_places(const qnnrt_ir_value *value)
+{
+    static const char *const ops[] = {"argmax.default", "argmin.default", "max.dim", "min.dim",
+                                      "topk.default", "sort.default", "sort.stable",
+                                      "argsort.default", "argsort.stable"};
+    const qnnrt_ir_node *node = value->node;
+    if (value_is_float(value->dtype) || node == NULL) return NULL;
+    if (qnnrt_ir_is(node, "getitem")) node = node->inputs[0]->node;
+    for (size_t i = 0; node != NULL && i < sizeof(ops) / sizeof(ops[0]); ++i)
+        if (strcmp(node->op, ops[i]) == 0) return node;
+    return NULL;
+}
+
+/* Let places that differ be equal where the values that they choose are, within the tolerance.
+   Return 0 after printing an error. */
+static int verify_ties(verify *v, size_t i, const double *expected, double *got, verify_sum *sum)
+{
+    const qnnrt_ir_value *value = v->ir->outputs[i], *x;
+    const qnnrt_ir_node *node = verify_places(value);
+    uint64_t inner = 1, length, most = 0;
+    double largest = 0;
+    int good = 1;
+    if (node == NULL || memcmp(expected, got, (size_t)value->count * sizeof(*got)) == 0) return 1;
+    x = v->chosen = node->inputs[0];
+    OWNED double *choices = v->choices = cli_alloc((size_t)x->count, sizeof(*choices));
+    OWNED void **none = cli_alloc(v->ir->output_count, sizeof(*none));
+    if (x->origin == QNNRT_IR_NODE) good = verify_host(v, verify_choices, none);
+    for (size_t k = 0; k < v->ir->input_count; ++k)
+        if (v->ir->inputs[k] == x)
+            memcpy(choices, v->inputs[k], (size_t)x->count * sizeof(*choices));
+    const qnnrt_ir_attr *attr = qnnrt_ir_attr_find(node, "dim");
+    const int all = strncmp(node->op, "argm", 4) == 0 &&
+                    (attr == NULL || attr->kind == QNNRT_IR_NULL);
+    const int64_t given = qnnrt_ir_int(node, "dim", -1);
+    const int64_t dim = given < 0 ? given + (int64_t)x->rank : given;
+    if (!all)
+        for (int64_t d = dim + 1; d < (int64_t)x->rank; ++d) inner *= (uint64_t)x->dims[d];
+    length = all || x->rank == 0 ? x->count : (uint64_t)x->dims[dim];
+    const uint64_t outer = length > 0 ? x->count / (length * inner) : 0;
+    if (outer > 0) most = value->count / (outer * inner);        /* places of a row */
+    for (uint64_t k = 0; k < x->count; ++k)
+        if (fabs(choices[k]) > largest && !isinf(choices[k])) largest = fabs(choices[k]);
+    for (uint64_t k = 0; k < value->count && most > 0 && good; ++k) {
+        const double *row = choices + k / (most * inner) * length * inner + k % inner;
+        if (expected[k] == got[k] || !(expected[k] >= 0 && expected[k] < (double)length) ||
+            !(got[k] >= 0 && got[k] < (double)length)) continue;
+        const double a = row[(uint64_t)expected[k] * inner], b = row[(uint64_t)got[k] * inner];
+        if (!(a == b || fabs(a - b) <= v->tolerance * largest)) continue;
+        got[k] = expected[k];
+        sum->ties += 1;
+    }
+    return good;
+}
+
 /* Add the differences of one output to its sum. host: elements, NULL: torch has computed it. Return
    0 after printing an error. */
 static int verify_output(verify *v, size_t i, qnnrt_dtype dtype, const void *host,
@@ -210,7 +278,8 @@ static int verify_output(verify *v, size_t i, qnnrt_dtype dtype, const void *hos
     OWNED double *b = cli_alloc((size_t)value->count, sizeof(*b));
     const int there = data != NULL && facts->count == value->count &&
                       value_get(facts->dtype, data, b, value->count);
-    const int good = there && verify_expected(v, i, dtype, host, a);
+    const int good = there && verify_expected(v, i, dtype, host, a) &&
+                     verify_ties(v, i, a, b, sum);
     const double most = value_is_float(value->dtype) ? v->most : HUGE_VAL;
     for (uint64_t k = 0; k < value->count && good; ++k) verify_one(sum, a[k], b[k], most);
     if (good) verify_top(sum, value, a, b);
@@ -346,6 +415,9 @@ void verify_outputs(verify *v, uint32_t runs)
             if (sum->rows > 0)
                 verify_say(v->a, ", top-1 equal in %llu of %llu", (unsigned long long)sum->agreed,
                            (unsigned long long)sum->rows);
+            if (sum->ties > 0)
+                verify_say(v->a, ", %llu tie%s: other places of values that are equal within the"
+                           " tolerance", (unsigned long long)sum->ties, cli_plural(sum->ties));
             verify_say(v->a, "\n");
         }
     }

@@ -33,6 +33,8 @@ typedef struct verify {                /* one graph                             
     const qnnrt_ir               *lowered;           /* the graph as it was compiled           */
     page                          pins;              /* options that compute them elsewhere    */
     size_t                        pin_count;
+    const qnnrt_ir_value         *chosen;            /* whose elements ->choices has           */
+    double                       *choices;           /* [chosen->count] what ties are between  */
     const size_t                 *weight_only;       /* [ir->value_count] 1 + number of the weight
                                                         whose rounded values it has, or NULL   */
 } verify;
@@ -42,6 +44,7 @@ typedef struct verify_sum {            /* two tensors, compared                 
     double signal, noise;              /* squares of expected values and of differences        */
     uint64_t nans;                     /* expected values that are NaN                         */
     uint64_t beyond;                   /* expected values that float16 does not hold           */
+    uint64_t ties;                     /* integers that differ, and choose equal values          */
     uint64_t rows, agreed;             /* along the last axis; whose largest values are at one
                                           place, 0: not counted                                */
 } verify_sum;
