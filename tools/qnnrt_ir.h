@@ -2181,26 +2181,6 @@ static int qnnrt_ir__shape_roll(qnnrt_ir__shape *s)
     return 1;
 }
 
-/* diag_embed: the last dimension becomes a diagonal. */
-static int qnnrt_ir__shape_diag_embed(qnnrt_ir__shape *s)
-{
-    const qnnrt_ir_value *x = s->node->inputs[0];
-    const int64_t offset = qnnrt_ir__near(qnnrt_ir_int(s->node, "offset", 0));
-    uint32_t a, b, i, k = 0;
-    qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK - 1) ||
-        !qnnrt_ir__shape_wrap(s, "dim1", qnnrt_ir_int(s->node, "dim1", -2), s->rank + 1, &a) ||
-        !qnnrt_ir__shape_wrap(s, "dim2", qnnrt_ir_int(s->node, "dim2", -1), s->rank + 1, &b))
-        return 0;
-    if (a == b) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "dim1 and dim2 are the same");
-    s->rank = x->rank + 1;
-    for (i = 0; i < s->rank; ++i)
-        s->dims[i] = i == a || i == b
-                         ? qnnrt_ir__near(x->dims[x->rank - 1] + (offset < 0 ? -offset : offset))
-                         : x->dims[k++];
-    return 1;
-}
-
 /* =====================================================================================
    SHAPE OF LAYERS                                                            >>shape_net
    Products, norms, attention.
@@ -3654,8 +3634,6 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("as_strided.default", 1, 1, "ints size, ints stride, int? storage_offset", strided, \
       strided) \
     X("rot90.default", 1, 1, "int k=1, ints dims", flip, strided) \
-    X("diag_embed.default", 1, 1, "int offset=0, int dim1=-2, int dim2=-1", diag_embed, \
-      diag_embed) \
     X("cat.default", 1, 255, "int dim=0", cat, join) \
     X("stack.default", 1, 255, "int dim=0", stack, join) \
     X("split.Tensor", 1, 1, "int split_size, int dim=0", split, split) \
@@ -3875,7 +3853,6 @@ static int (*const qnnrt_ir__ops_empty[])(qnnrt_ir__shape *s) = {
     qnnrt_ir__shape_rows, qnnrt_ir__shape_scatter, qnnrt_ir__shape_masked_scatter,
     qnnrt_ir__shape_index_put, qnnrt_ir__shape_view_scatter, qnnrt_ir__shape_type_as,
     qnnrt_ir__shape_put, qnnrt_ir__shape_counts, qnnrt_ir__shape_search,
-    qnnrt_ir__shape_diag_embed,
     qnnrt_ir__shape_new,
 };
 
@@ -7467,27 +7444,6 @@ static int qnnrt_ir__eval_strided(qnnrt_ir__eval *e)
     memcpy(w.stride[0], s.stride, sizeof(s.stride));
     for (k = 0; k < from->count; ++k, qnnrt_ir__walk_next(&w))
         qnnrt_ir__wide_move(e->out, s.begin + w.place[0], from, k);
-    return 1;
-}
-
-/* diag_embed: zeros, and the input on a diagonal of two of the dimensions */
-static int qnnrt_ir__eval_diag_embed(qnnrt_ir__eval *e)
-{
-    const qnnrt_ir__wide *x = &e->in[0];
-    const int64_t offset = qnnrt_ir_int(e->node, "offset", 0), rank = e->out->rank;
-    const int64_t d1 = qnnrt_ir_int(e->node, "dim1", -2), d2 = qnnrt_ir_int(e->node, "dim2", -1);
-    const int64_t a = d1 < 0 ? d1 + rank : d1, b = d2 < 0 ? d2 + rank : d2;
-    int64_t stride[QNNRT_IR_RANK], k, begin;
-    qnnrt_ir__walk w;
-    uint32_t d, used = 0;
-    qnnrt_ir__walk_strides(e->out, stride);
-    begin = offset < 0 ? -offset * stride[a] : offset * stride[b];
-    qnnrt_ir__walk_begin(&w, x->rank, x->dims);
-    for (d = 0; d < e->out->rank; ++d) if (d != a && d != b) w.stride[0][used++] = stride[d];
-    w.stride[0][used] = stride[a] + stride[b];
-    for (k = 0; k < e->out->count; ++k) qnnrt_ir__wide_put(e->out, k, 0);
-    for (k = 0; k < x->count; ++k, qnnrt_ir__walk_next(&w))
-        qnnrt_ir__wide_move(e->out, begin + w.place[0], x, k);
     return 1;
 }
 

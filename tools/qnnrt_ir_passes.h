@@ -3624,117 +3624,78 @@ static qnnrt_pass__span qnnrt_pass__spans_difference(const qnnrt_ir_node *node, 
     return qnnrt_pass__spans_make(a.low - a.high, a.high - a.low);
 }
 
-/* How the integers of an output follow from those of inputs. op: a name, or the part before ".". */
+/* How the integers of an output follow from those of inputs. ops: names, or their parts before
+   ".". */
 typedef struct qnnrt_pass__spans_rule {
-    const char *op;
+    const char *ops;
     qnnrt_pass__span (*run)(const qnnrt_ir_node *node, uint32_t mode);
     uint32_t mode;
 } qnnrt_pass__spans_rule;
 
 static const qnnrt_pass__spans_rule qnnrt_pass__spans_rules[] = {
-    { "add", qnnrt_pass__spans_sum, 0 }, { "sub", qnnrt_pass__spans_sum, 1 },
-    { "rsub", qnnrt_pass__spans_sum, 2 }, { "mul", qnnrt_pass__spans_product, 0 },
-    { "square", qnnrt_pass__spans_square, 0 }, { "div", qnnrt_pass__spans_quotient, 0 },
-    { "floor_divide", qnnrt_pass__spans_quotient, 0 }, { "remainder", qnnrt_pass__spans_rest, 0 },
-    { "fmod", qnnrt_pass__spans_rest, 1 }, { "addcmul", qnnrt_pass__spans_product_sum, 0 },
-    { "__lshift__", qnnrt_pass__spans_shifted, 0 },
-    { "bitwise_left_shift", qnnrt_pass__spans_shifted, 0 },
-    { "__rshift__", qnnrt_pass__spans_padded, 1 },
-    { "bitwise_right_shift", qnnrt_pass__spans_padded, 1 },
+    { "add", qnnrt_pass__spans_sum, 0 },
+    { "sub", qnnrt_pass__spans_sum, 1 },
+    { "rsub", qnnrt_pass__spans_sum, 2 },
+    { "mul", qnnrt_pass__spans_product, 0 },
+    { "square", qnnrt_pass__spans_square, 0 },
+    { "div floor_divide", qnnrt_pass__spans_quotient, 0 },
+    { "remainder", qnnrt_pass__spans_rest, 0 },
+    { "fmod", qnnrt_pass__spans_rest, 1 },
+    { "addcmul", qnnrt_pass__spans_product_sum, 0 },
+    { "__lshift__ bitwise_left_shift", qnnrt_pass__spans_shifted, 0 },
+    { "__rshift__ bitwise_right_shift tril triu pad constant_pad_nd",
+      qnnrt_pass__spans_padded, 1 },
     { "clamp.Tensor", qnnrt_pass__spans_moved, 7 },
-    { "clamp_min.Tensor", qnnrt_pass__spans_moved, 3 },
-    { "clamp_max.Tensor", qnnrt_pass__spans_moved, 3 },
-    { "threshold", qnnrt_pass__spans_moved, 1 }, { "nan_to_num", qnnrt_pass__spans_moved, 1 },
-    { "fmax", qnnrt_pass__spans_moved, 3 }, { "fmin", qnnrt_pass__spans_moved, 3 },
-    { "sgn", qnnrt_pass__spans_clamp, 2 },
-    { "pow", qnnrt_pass__spans_power, 0 }, { "neg", qnnrt_pass__spans_opposite, 0 },
-    { "bitwise_not", qnnrt_pass__spans_opposite, 1 }, { "abs", qnnrt_pass__spans_distance, 0 },
-    { "maximum", qnnrt_pass__spans_extreme, 1 }, { "max.other", qnnrt_pass__spans_extreme, 1 },
-    { "minimum", qnnrt_pass__spans_extreme, 0 }, { "min.other", qnnrt_pass__spans_extreme, 0 },
-    { "clamp", qnnrt_pass__spans_clamp, 0 }, { "clamp_min", qnnrt_pass__spans_clamp, 0 },
-    { "clamp_max", qnnrt_pass__spans_clamp, 0 }, { "hardtanh", qnnrt_pass__spans_clamp, 0 },
-    { "relu6", qnnrt_pass__spans_clamp, 1 }, { "sign", qnnrt_pass__spans_clamp, 2 },
-    { "relu", qnnrt_pass__spans_clamp, 3 }, { "sum", qnnrt_pass__spans_total, 0 },
-    { "cumsum", qnnrt_pass__spans_total, 1 }, { "prod", qnnrt_pass__spans_factors, 0 },
-    { "cumprod", qnnrt_pass__spans_factors, 0 }, { "diff", qnnrt_pass__spans_difference, 0 },
-    { "argmax", qnnrt_pass__spans_place, 0 }, { "argmin", qnnrt_pass__spans_place, 0 },
-    { "argsort", qnnrt_pass__spans_place, 0 }, { "matmul", qnnrt_pass__spans_matrix, 0 },
-    { "mm", qnnrt_pass__spans_matrix, 0 }, { "bmm", qnnrt_pass__spans_matrix, 0 },
-    { "mv", qnnrt_pass__spans_matrix, 0 }, { "addmm", qnnrt_pass__spans_matrix, 1 },
-    { "baddbmm", qnnrt_pass__spans_matrix, 1 }, { "__and__", qnnrt_pass__spans_bits, 0 },
-    { "__or__", qnnrt_pass__spans_bits, 0 }, { "__xor__", qnnrt_pass__spans_bits, 0 },
-    { "bitwise_and", qnnrt_pass__spans_bits, 0 }, { "bitwise_or", qnnrt_pass__spans_bits, 0 },
-    { "bitwise_xor", qnnrt_pass__spans_bits, 0 }, { "arange", qnnrt_pass__spans_steps, 0 },
-    { "ones", qnnrt_pass__spans_ones, 1 }, { "ones_like", qnnrt_pass__spans_ones, 1 },
-    { "new_ones", qnnrt_pass__spans_ones, 1 }, { "zeros", qnnrt_pass__spans_ones, 0 },
-    { "zeros_like", qnnrt_pass__spans_ones, 0 }, { "new_zeros", qnnrt_pass__spans_ones, 0 },
-    { "full", qnnrt_pass__spans_moved, 0 }, { "full_like", qnnrt_pass__spans_moved, 0 },
-    { "new_full", qnnrt_pass__spans_moved, 0 }, { "fill", qnnrt_pass__spans_moved, 0 },
-    { "scalar_tensor", qnnrt_pass__spans_moved, 0 },
-    { "tril", qnnrt_pass__spans_padded, 1 }, { "triu", qnnrt_pass__spans_padded, 1 },
-    { "pad", qnnrt_pass__spans_padded, 1 }, { "constant_pad_nd", qnnrt_pass__spans_padded, 1 },
-    { "where", qnnrt_pass__spans_moved, 6 }, { "masked_fill", qnnrt_pass__spans_moved, 5 },
-    { "masked_scatter", qnnrt_pass__spans_moved, 5 }, { "scatter", qnnrt_pass__spans_joined, 0 },
-    { "scatter_add", qnnrt_pass__spans_joined, 0 },
-    { "scatter_reduce", qnnrt_pass__spans_joined, 0 }, { "put", qnnrt_pass__spans_joined, 0 },
-    { "index_add", qnnrt_pass__spans_joined, 0 }, { "index_reduce", qnnrt_pass__spans_joined, 0 },
-    { "index_put", qnnrt_pass__spans_joined, 0 }, { "index_fill", qnnrt_pass__spans_moved, 5 },
-    { "index_copy", qnnrt_pass__spans_moved, 5 }, { "slice_scatter", qnnrt_pass__spans_moved, 3 },
-    { "select_scatter", qnnrt_pass__spans_moved, 3 },
-    { "diagonal_scatter", qnnrt_pass__spans_moved, 3 },
-    { "as_strided_scatter", qnnrt_pass__spans_moved, 3 },
-    { "diag_embed", qnnrt_pass__spans_padded, 1 }, { "one_hot", qnnrt_pass__spans_ones, 1 },
-    { "eye", qnnrt_pass__spans_ones, 1 },
-    { "linspace", qnnrt_pass__spans_steps, 0 },
-    { "searchsorted", qnnrt_pass__spans_found, 0 }, { "bucketize", qnnrt_pass__spans_found, 1 },
-    { "bincount", qnnrt_pass__spans_found, 0 },
-    { "cat", qnnrt_pass__spans_moved, 0xFFFFFFFF },
-    { "stack", qnnrt_pass__spans_moved, 0xFFFFFFFF },
+    { "clamp_min.Tensor clamp_max.Tensor fmax fmin slice_scatter select_scatter "
+      "diagonal_scatter as_strided_scatter", qnnrt_pass__spans_moved, 3 },
+    { "sgn sign", qnnrt_pass__spans_clamp, 2 },
+    { "pow", qnnrt_pass__spans_power, 0 },
+    { "neg", qnnrt_pass__spans_opposite, 0 },
+    { "bitwise_not", qnnrt_pass__spans_opposite, 1 },
+    { "abs", qnnrt_pass__spans_distance, 0 },
+    { "maximum max.other", qnnrt_pass__spans_extreme, 1 },
+    { "minimum min.other", qnnrt_pass__spans_extreme, 0 },
+    { "clamp clamp_min clamp_max hardtanh", qnnrt_pass__spans_clamp, 0 },
+    { "relu6", qnnrt_pass__spans_clamp, 1 },
+    { "relu", qnnrt_pass__spans_clamp, 3 },
+    { "sum", qnnrt_pass__spans_total, 0 },
+    { "cumsum", qnnrt_pass__spans_total, 1 },
+    { "prod cumprod", qnnrt_pass__spans_factors, 0 },
+    { "diff", qnnrt_pass__spans_difference, 0 },
+    { "argmax argmin argsort", qnnrt_pass__spans_place, 0 },
+    { "matmul mm bmm mv", qnnrt_pass__spans_matrix, 0 },
+    { "addmm baddbmm", qnnrt_pass__spans_matrix, 1 },
+    { "__and__ __or__ __xor__ bitwise_and bitwise_or bitwise_xor", qnnrt_pass__spans_bits, 0 },
+    { "arange linspace", qnnrt_pass__spans_steps, 0 },
+    { "ones ones_like new_ones one_hot eye", qnnrt_pass__spans_ones, 1 },
+    { "zeros zeros_like new_zeros", qnnrt_pass__spans_ones, 0 },
+    { "full full_like new_full fill scalar_tensor", qnnrt_pass__spans_moved, 0 },
+    { "where", qnnrt_pass__spans_moved, 6 },
+    { "masked_fill masked_scatter index_fill index_copy", qnnrt_pass__spans_moved, 5 },
+    { "scatter scatter_add scatter_reduce put index_add index_reduce index_put",
+      qnnrt_pass__spans_joined, 0 },
+    { "searchsorted bincount", qnnrt_pass__spans_found, 0 },
+    { "bucketize", qnnrt_pass__spans_found, 1 },
+    { "cat stack", qnnrt_pass__spans_moved, 0xFFFFFFFF },
     { "copy", qnnrt_pass__spans_moved, 2 },
-    /* Elements of the first input, in other places. */
-    { "alias", qnnrt_pass__spans_moved, 1 }, { "detach", qnnrt_pass__spans_moved, 1 },
-    { "clone", qnnrt_pass__spans_moved, 1 }, { "contiguous", qnnrt_pass__spans_moved, 1 },
-    { "lift_fresh_copy", qnnrt_pass__spans_moved, 1 }, { "lift_fresh", qnnrt_pass__spans_moved, 1 },
-    { "to", qnnrt_pass__spans_moved, 1 }, { "_to_copy", qnnrt_pass__spans_moved, 1 },
-    { "type_as", qnnrt_pass__spans_moved, 1 }, { "view", qnnrt_pass__spans_moved, 1 },
-    { "reshape", qnnrt_pass__spans_moved, 1 }, { "view_as", qnnrt_pass__spans_moved, 1 },
-    { "reshape_as", qnnrt_pass__spans_moved, 1 }, { "expand", qnnrt_pass__spans_moved, 1 },
-    { "expand_as", qnnrt_pass__spans_moved, 1 }, { "flatten", qnnrt_pass__spans_moved, 1 },
-    { "unflatten", qnnrt_pass__spans_moved, 1 }, { "unsqueeze", qnnrt_pass__spans_moved, 1 },
-    { "squeeze", qnnrt_pass__spans_moved, 1 }, { "permute", qnnrt_pass__spans_moved, 1 },
-    { "transpose", qnnrt_pass__spans_moved, 1 }, { "t", qnnrt_pass__spans_moved, 1 },
-    { "numpy_T", qnnrt_pass__spans_moved, 1 }, { "movedim", qnnrt_pass__spans_moved, 1 },
-    { "slice", qnnrt_pass__spans_moved, 1 }, { "narrow", qnnrt_pass__spans_moved, 1 },
-    { "select", qnnrt_pass__spans_moved, 1 }, { "split", qnnrt_pass__spans_moved, 1 },
-    { "split_with_sizes", qnnrt_pass__spans_moved, 1 }, { "chunk", qnnrt_pass__spans_moved, 1 },
-    { "unbind", qnnrt_pass__spans_moved, 1 }, { "repeat", qnnrt_pass__spans_moved, 1 },
-    { "repeat_interleave", qnnrt_pass__spans_moved, 1 }, { "roll", qnnrt_pass__spans_moved, 1 },
-    { "flip", qnnrt_pass__spans_moved, 1 }, { "index", qnnrt_pass__spans_moved, 1 },
-    { "index_select", qnnrt_pass__spans_moved, 1 }, { "gather", qnnrt_pass__spans_moved, 1 },
-    { "embedding", qnnrt_pass__spans_moved, 1 }, { "getitem", qnnrt_pass__spans_moved, 1 },
-    { "dropout", qnnrt_pass__spans_moved, 1 }, { "feature_dropout", qnnrt_pass__spans_moved, 1 },
-    { "floor", qnnrt_pass__spans_moved, 1 }, { "ceil", qnnrt_pass__spans_moved, 1 },
-    { "round", qnnrt_pass__spans_moved, 1 }, { "trunc", qnnrt_pass__spans_moved, 1 },
-    { "amax", qnnrt_pass__spans_moved, 1 }, { "amin", qnnrt_pass__spans_moved, 1 },
-    { "max", qnnrt_pass__spans_moved, 1 }, { "min", qnnrt_pass__spans_moved, 1 },
-    { "topk", qnnrt_pass__spans_moved, 1 }, { "sort", qnnrt_pass__spans_moved, 1 },
-    { "msort", qnnrt_pass__spans_moved, 1 }, { "kthvalue", qnnrt_pass__spans_moved, 1 },
-    { "median", qnnrt_pass__spans_moved, 1 }, { "nanmedian", qnnrt_pass__spans_moved, 1 },
-    { "mode", qnnrt_pass__spans_moved, 1 }, { "cummax", qnnrt_pass__spans_moved, 1 },
-    { "cummin", qnnrt_pass__spans_moved, 1 }, { "swapaxes", qnnrt_pass__spans_moved, 1 },
-    { "mT", qnnrt_pass__spans_moved, 1 }, { "diagonal", qnnrt_pass__spans_moved, 1 },
-    { "unfold", qnnrt_pass__spans_moved, 1 }, { "as_strided", qnnrt_pass__spans_moved, 1 },
-    { "rot90", qnnrt_pass__spans_moved, 1 }, { "tensor_split", qnnrt_pass__spans_moved, 1 },
-    { "take", qnnrt_pass__spans_moved, 1 }, { "take_along_dim", qnnrt_pass__spans_moved, 1 },
-    { "max_pool1d", qnnrt_pass__spans_moved, 1 }, { "max_pool2d", qnnrt_pass__spans_moved, 1 },
-    { "upsample_nearest2d", qnnrt_pass__spans_moved, 1 },
-    { "pixel_shuffle", qnnrt_pass__spans_moved, 1 },
+    { "threshold nan_to_num alias detach clone contiguous lift_fresh_copy lift_fresh to "
+      "_to_copy type_as view reshape view_as reshape_as expand expand_as flatten unflatten "
+      "unsqueeze squeeze permute transpose t numpy_T movedim slice narrow select split "
+      "split_with_sizes chunk unbind repeat repeat_interleave roll flip index index_select "
+      "gather embedding getitem dropout feature_dropout floor ceil round trunc amax amin max "
+      "min topk sort msort kthvalue median nanmedian mode cummax cummin swapaxes mT diagonal "
+      "unfold as_strided rot90 tensor_split take take_along_dim max_pool1d max_pool2d "
+      "upsample_nearest2d pixel_shuffle", qnnrt_pass__spans_moved, 1 },
 };
 
-static int qnnrt_pass__spans_named(const char *op, const char *rule)
+static int qnnrt_pass__spans_named(const char *op, const char *names)
 {
-    const size_t length = strlen(rule);
-    return strncmp(op, rule, length) == 0 && (op[length] == '\0' || op[length] == '.');
+    while (*names != '\0') {
+        const size_t length = strcspn(names, " ");
+        if (strncmp(op, names, length) == 0 && (op[length] == '\0' || op[length] == '.')) return 1;
+        names += length + strspn(names + length, " ");
+    }
+    return 0;
 }
 
 /* Return an end of a span as an integer; NaN is the `otherwise` end. */
@@ -3756,7 +3717,7 @@ static void qnnrt_pass__spans_node(qnnrt_ir_node *node)
     const size_t count = sizeof(qnnrt_pass__spans_rules) / sizeof(qnnrt_pass__spans_rules[0]);
     const qnnrt_pass__spans_rule *rule = qnnrt_pass__spans_rules;
     size_t i;
-    while (rule < qnnrt_pass__spans_rules + count && !qnnrt_pass__spans_named(node->op, rule->op))
+    while (rule < qnnrt_pass__spans_rules + count && !qnnrt_pass__spans_named(node->op, rule->ops))
         ++rule;
     for (i = 0; i < node->output_count; ++i) {
         qnnrt_ir_value *out = node->outputs[i];
