@@ -2530,6 +2530,7 @@ static void qnnrt_lower__do_arithmetic(qnnrt_lower__job *job)
     const qnnrt_ir_node *node = job->node;
     const qnnrt_dtype dtype = qnnrt_lower__dtype(job, node->outputs[0]->dtype);
     const double alpha = qnnrt_ir_float(node, "alpha", 1);
+    const double base = strcmp(node->op, "pow.Scalar") == 0 ? qnnrt_ir_float(node, "self", 0) : 0;
     const char *type = qnnrt_lower__lookup(table, sizeof(table) / sizeof(table[0]), node->op);
     qnnrt_lower__view pair[2], turn;
     const int power = strncmp(node->op, "pow", 3) == 0;
@@ -2551,6 +2552,11 @@ static void qnnrt_lower__do_arithmetic(qnnrt_lower__job *job)
     }
     qnnrt_lower__view_cast(job, &pair[0], dtype);
     qnnrt_lower__view_cast(job, &pair[1], dtype);
+    if (base > 0 && job->lower->desc.target == QNNRT_LOWER_HTP && (base < 0.9 || base > 1.1)) {
+        const qnnrt_lower__view least = qnnrt_lower__view_number(job, dtype, -80 / log(base));
+        pair[1] = qnnrt_lower__both(job, base > 1 ? "ElementWiseMaximum" : "ElementWiseMinimum",
+                                    &pair[1], &least, dtype);      /* HTP errs in smaller powers */
+    }
     if (strncmp(node->op, "rsub", 4) == 0) { turn = pair[0]; pair[0] = pair[1]; pair[1] = turn; }
     if (alpha != 1 && pair[1].value != NULL) {
         pair[1].scale *= alpha;
@@ -3023,7 +3029,8 @@ static void qnnrt_lower__do_logsumexp(qnnrt_lower__job *job)
     qnnrt_lower__reduce(job, "ReduceMax", &largest, axes);
     largest.tensor = qnnrt_lower__clamp(job, job->graph->bodies[largest.tensor].root, -most, most);
     x = qnnrt_lower__both(job, "ElementWiseSubtract", &x, &largest, x.dtype);
-    qnnrt_lower__view_unary(job, "ElementWiseExp", &x);
+    x.tensor = qnnrt_lower__clamp(job, job->graph->bodies[x.tensor].root, -80, HUGE_VAL);
+    qnnrt_lower__view_unary(job, "ElementWiseExp", &x);  /* HTP errs below -88 */
     qnnrt_lower__reduce(job, "ReduceSum", &x, axes);
     qnnrt_lower__view_unary(job, "ElementWiseLog", &x);
     x = qnnrt_lower__both(job, "ElementWiseAdd", &x, &largest, x.dtype);

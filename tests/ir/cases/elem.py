@@ -110,3 +110,10 @@ for shape in ([5, 1], [2, 3, 4]):
     run(aten.any.default, torch.zeros(shape))
 run(aten.fill.Tensor, small, one)
 run(aten.clamp.default, n(2, 3, dtype=torch.int16), None, 2)
+far = torch.tensor([[-200.0, 0.5, 100.0], [-95.0, 88.0, -1.0]])
+for op in (aten.log_sigmoid.default, aten.silu.default, aten.sigmoid.default, aten.softplus.default, aten.selu.default, aten.mish.default, aten.erfc.default):
+    run(op, far)
+run(aten.logaddexp.default, far, far.flip(1))
+run(aten.logsumexp.default, far, [1])
+run(aten.pow.Scalar, 2, -far.abs())
+run(aten.pow.Scalar, 0.5, far.abs())
