@@ -171,6 +171,8 @@ class Export(unittest.TestCase):
         self.assertEqual(len(self.weights), 3)
         self.assertIn("shift", self.weights)
 
+    @unittest.skipUnless(hasattr(getattr(getattr(torch, "fx", None), "proxy", None), "TracerBase") and
+                         hasattr(torch.fx.proxy.TracerBase, "_filter_traceback_frames"), "this torch keeps the lines of forward() alone")
     def test_source_lines(self):
         def inner(x):
             return x.cos()
@@ -233,6 +235,14 @@ class Export(unittest.TestCase):
         program = torch.export.export(nn.Sequential(nn.Linear(4, 3), nn.ReLU()), (torch.randn(2, 4),))
         self.export(program)
         self.assertEqual((self.done.inputs, self.done.outputs, self.done.samples), (["input"], ["output"], 4))
+
+    def test_an_old_torch(self):
+        before = torch.__version__
+        self.addCleanup(setattr, torch, "__version__", before)
+        torch.__version__ = "2.6.1+cpu"
+        with self.assertRaises(qnnrt.NotFoundError) as caught:
+            qnnrt.export(nn.Linear(4, 3), torch.randn(2, 4), self.path)
+        self.assertIn("needs PyTorch 2.7 or later, this is 2.6.1+cpu", str(caught.exception))
 
     def test_wrong_arguments(self):
         for model, args, path in ((3, (), self.path), (nn.Linear(4, 3), torch.randn(2, 4), None), (module(lambda self, x: 3), torch.randn(2), self.path)):

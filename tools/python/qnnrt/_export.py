@@ -13,6 +13,8 @@ from . import _safetensors as safetensors
 
 # Largest difference between torch's results and the graph's, relative to the largest value, in float32 as in float64.
 _CLOSE = 1e-4
+# Tested are this version of PyTorch and 2.15.
+_OLDEST = (2, 7)
 _FILES = ("graph.json", "weights.safetensors", "samples.safetensors")
 
 
@@ -230,6 +232,8 @@ def export(model: Any, args: Any = (), path: Any = None, *, kwargs: Optional[Map
         import torch
     except ImportError as error:
         raise errors.NotFoundError("qnnrt.export needs PyTorch, which cannot be imported: %s" % error, "Install torch.") from None
+    if tuple(int(n) for n in torch.__version__.split(".")[:2]) < _OLDEST:
+        raise errors.NotFoundError("qnnrt.export needs PyTorch %d.%d or later, this is %s" % (_OLDEST + (torch.__version__,)), "Install a later torch.")
     program = model if isinstance(model, torch.export.ExportedProgram) else None
     if path is None:
         raise errors.ArgumentError("qnnrt.export needs a path", "Say qnnrt.export(model, args, \"folder\").")

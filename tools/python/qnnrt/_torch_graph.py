@@ -251,7 +251,7 @@ class Graph:
     def _read_signature(self) -> None:
         nodes = {n.name: n for n in self.module.graph.nodes}
         changed = {s.target: s.arg.name for s in self.signature.output_specs
-                   if s.kind in (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION)}
+                   if s.kind in (OutputKind.BUFFER_MUTATION, getattr(OutputKind, "PARAMETER_MUTATION", None))}
         self.mapping: Dict[str, str] = {}
         self.state_nodes: List[Tuple[str, str, Node]] = []
         place = 0

@@ -101,7 +101,7 @@ class _Tries:
 
     def plain(self, around: Any = contextlib.nullcontext, within: Any = None) -> Any:
         """One attempt. A trace leaves tensors without data in what a model keeps of its calls: it gets a copy."""
-        flat = Flat(_without_loops(copied(self.model)), self.call, within)
+        flat = Flat(_without_loops(copied(self.model)), self.call, within).requires_grad_(False)
         with around(), plain_layers(), _all_lines(), _same_dtypes():
             return functional(torch.export.export(flat, tuple(x.detach() for _, x in self.call.tensors), strict=False), self.encodings)
 
