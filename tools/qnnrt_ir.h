@@ -9807,7 +9807,7 @@ static double qnnrt_ir__fold_image(const qnnrt_ir_node *node, int (*eval)(qnnrt_
     if (eval == qnnrt_ir__eval_grid) return 16 * 16 * (made + (double)w->count);
     if (eval == qnnrt_ir__eval_regions) {
         const int64_t parts = qnnrt_ir_int(node, "sampling_ratio", 0);
-        area = parts > 0 ? (double)parts : QNNRT_IR__PARTS;
+        area = parts > 0 ? (double)parts : (double)QNNRT_IR__PARTS;
         return 64 * made * area * area;
     }
     if (eval == qnnrt_ir__eval_deform) {

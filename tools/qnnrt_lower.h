@@ -257,7 +257,10 @@ typedef struct qnnrt_lower_desc {
     uint32_t           contexts;     /* to cut the graphs into, by bytes of weights (default 0:
                                         1) */
     qnnrt_context_desc context;      /* options of all contexts; .name is not used */
-    qnnrt_graph_desc   graph;        /* options of all graphs; .name is not used */
+    qnnrt_graph_desc   graph;        /* options of all graphs; .name is not used, and
+                                        .exact_activations is 1 for graphs of floats */
+    int                fast_activations;   /* 1: HTP may read activations from tables of 8 bits,
+                                        see qnnrt_graph_desc.exact_activations */
     uint32_t           positions;    /* rows of tables of angles (default 0: 4096) */
     double             rope_base;    /* of "inv_freq" weights that no file has (default 0: such a
                                         weight is missing) */
@@ -2207,7 +2210,7 @@ static void qnnrt_lower__do_unary(qnnrt_lower__job *job)
         {"sigmoid", "Sigmoid"}, {"tanh", "Tanh"},
         {"abs", "ElementWiseAbs"}, {"log", "ElementWiseLog"},
         {"sqrt", "ElementWiseSquareRoot"}, {"rsqrt", "ElementWiseRsqrt"},
-        {"cos", "ElementWiseCos"}, {"sin", "ElementWiseSin"}, {"floor", "ElementWiseFloor"},
+        {"floor", "ElementWiseFloor"},
         {"ceil", "ElementWiseCeil"}, {"round", "ElementWiseRound"},
         {"logical_not", "ElementWiseNot"},
     };
@@ -2215,11 +2218,6 @@ static void qnnrt_lower__do_unary(qnnrt_lower__job *job)
     int32_t t = qnnrt_lower__each(job, 0, &x);
     const char *type = qnnrt_lower__lookup(table, sizeof(table) / sizeof(table[0]), job->node->op);
     const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
-    if (job->lower->desc.target == QNNRT_LOWER_HTP && qnnrt_lower__is_angle(job->node->inputs[0]) &&
-        (strcmp(type, "ElementWiseCos") == 0 || strcmp(type, "ElementWiseSin") == 0))
-        qnnrt_lower__refuse(job->graph, "Compute it on the host, or give the graph cos and sin.",
-                            "angles that are multiples of an input can be large, and HTP is wrong"
-                            " from about 100 on");
     if (dtype == QNNRT_DTYPE_BOOL8 && x.dtype != dtype) {        /* logical_not of numbers */
         const int32_t inputs[2] = {t, qnnrt_lower__number(job, x.dtype, 0)};
         t = qnnrt_lower__op_as(job, "ElementWiseEqual", inputs, 2, t, dtype, NULL);
@@ -3916,10 +3914,9 @@ static void qnnrt_lower__take(qnnrt_lower__job *job, qnnrt_lower__view *x, uint3
 static void qnnrt_lower__pad(qnnrt_lower__job *job, qnnrt_lower__view *x, const int64_t *lo,
                              const int64_t *hi, double number)
 {
-    /* HTP's Pad is wrong in float32, and with another number than 0 before MatMul. */
+    /* HTP's Pad is wrong in float32, and in float16 between a Transpose and a MatMul. */
     const int joined = !qnnrt_lower__is_float(x->dtype) ||
-                       (job->lower->desc.target == QNNRT_LOWER_HTP &&
-                        (x->dtype == QNNRT_DTYPE_F32 || number != 0));
+                       job->lower->desc.target == QNNRT_LOWER_HTP;
     int64_t amounts[2 * QNNRT_LOWER__RANK] = {0};
     uint32_t axes = 0, i;
     qnnrt_lower__aligned a;
@@ -5577,12 +5574,20 @@ static const struct qnnrt_lower__word {
     { "?", 3, 2, "ElementWiseSelect", "ElementWiseSelect" },
     { "abs", 1, 2, "ElementWiseAbs", "ElementWiseAbs" },
     { "sigmoid", 1, 2, "Sigmoid", NULL }, { "tanh", 1, 2, "Tanh", NULL },
-    /* HTP has garbage below -88. */
-    { "exp", 1, 1, "x -80 max Exp", NULL }, { "exp", 1, 0, "ElementWiseExp", NULL },
+    /* HTP has garbage for numbers beyond 88 of either sign. */
+    { "exp", 1, 1, "x -80 max 80 min Exp", NULL }, { "exp", 1, 0, "ElementWiseExp", NULL },
     { "Exp", 1, 2, "ElementWiseExp", NULL }, { "log", 1, 2, "ElementWiseLog", NULL },
-    { "sqrt", 1, 2, "ElementWiseSquareRoot", NULL }, { "sin", 1, 2, "ElementWiseSin", NULL },
-    { "cos", 1, 2, "ElementWiseCos", NULL },
-    { "atan", 1, 2, "ElementWiseAtan", NULL }, { "Gelu", 1, 2, "Gelu", NULL },
+    { "sqrt", 1, 2, "ElementWiseSquareRoot", NULL },
+    /* Less the nearest multiple of 2 pi: HTP is 0.005 wrong at 3, 0.07 at 100, but 0.0025 up to 400
+       so: y * 6.25 is exact in float16 (Cody and Waite). */
+    { "turns", 1, 2, "x 0.15915494309189535 * round", NULL },
+    { "unturn", 2, 2, "x y 6.25 * - y 0.033185307179586477 * -", NULL },
+    { "sin", 1, 1, "x x turns unturn Sin", NULL }, { "sin", 1, 0, "ElementWiseSin", NULL },
+    { "cos", 1, 1, "x x turns unturn Cos", NULL }, { "cos", 1, 0, "ElementWiseCos", NULL },
+    { "Sin", 1, 2, "ElementWiseSin", NULL }, { "Cos", 1, 2, "ElementWiseCos", NULL },
+    { "atan", 1, 1, "x -16384 max 16384 min Atan", NULL },   /* HTP is wrong beyond 32768 */
+    { "atan", 1, 0, "ElementWiseAtan", NULL }, { "Atan", 1, 2, "ElementWiseAtan", NULL },
+    { "Gelu", 1, 2, "Gelu", NULL },
     { "floor", 1, 2, "ElementWiseFloor", "" }, { "round", 1, 2, "ElementWiseRound", "" },
     { "sign", 1, 2, "ElementWiseSign", "x -1 max 1 min" },
     { "trunc", 1, 2, "x sign x abs floor *", "" },
@@ -5810,6 +5815,20 @@ static void qnnrt_lower__do_softplus(qnnrt_lower__job *job)
         y = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t,
                                    qnnrt_lower__op_like(job, "Tanh", y, NULL));
     qnnrt_lower__set(job, 0, y, x.order);
+}
+
+/* sin, cos: not of an angle that can be large. */
+static void qnnrt_lower__do_angle(qnnrt_lower__job *job)
+{
+    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
+    const char *const words = job->node->op[0] == 's' ? "a sin" : "a cos";
+    qnnrt_lower__item result;
+    if (job->lower->desc.target == QNNRT_LOWER_HTP && qnnrt_lower__is_angle(job->node->inputs[0]))
+        qnnrt_lower__refuse(job->graph, "Compute it on the host, or give the graph cos and sin.",
+                            "angles that are multiples of an input can be large, and HTP is wrong"
+                            " from about 100 on");
+    if (qnnrt_lower__item_words(job, words, NULL, dtype, &result))
+        qnnrt_lower__set_view(job, qnnrt_lower__item_view(job, &result, dtype));
 }
 
 /* div: with a rounding mode a recipe. */
@@ -6074,8 +6093,8 @@ static void qnnrt_lower__do_recurrent(qnnrt_lower__job *job)
     X("log.default", unary, "ElementWiseLog", "") \
     X("sqrt.default", unary, "ElementWiseSquareRoot", "") \
     X("rsqrt.default", unary, "ElementWiseRsqrt", "") \
-    X("cos.default", unary, "ElementWiseCos", "HTP: multiples of an input") \
-    X("sin.default", unary, "ElementWiseSin", "HTP: multiples of an input") \
+    X("cos.default", angle, "ElementWiseCos", "HTP: multiples of an input") \
+    X("sin.default", angle, "ElementWiseSin", "HTP: multiples of an input") \
     X("floor.default", unary, "ElementWiseFloor", "") \
     X("ceil.default", unary, "ElementWiseCeil", "") \
     X("round.default", unary, "ElementWiseRound", "") \
@@ -9379,6 +9398,7 @@ static void qnnrt_lower__emit_part(qnnrt_lower *lower, qnnrt_lower__graph *graph
     qnnrt_graph_desc desc = lower->desc.graph;
     char *reads;                         /* [tensor_count]: an operator of this context reads it */
     size_t i, k, count = 0;
+    desc.exact_activations = !lower->quantized && !lower->desc.fast_activations;
     for (i = 0; i < graph->op_count; ++i)
         count += graph->ops[i].used && graph->ops[i].context == context;
     if (count == 0) return;
@@ -10038,6 +10058,7 @@ QNNRT_LOWER_API const qnnrt_lower_rule *qnnrt_lower_rule_get(size_t index)
            API: qnnrt_lower_small is qnnrt_lower_weight_only, qnnrt_lower_small_values()
            qnnrt_lower_weight_only_values(), info.smalls and .small_count are .weight_only and
            .weight_only_count, qnnrt_lower_tensor.small is .weight_only.
-           Added  qnnrt_lower_encode(), qnnrt_lower_encoding.apart, qnnrt_lower_graph_info.no_nan.
+           Added  qnnrt_lower_encode(), qnnrt_lower_encoding.apart, qnnrt_lower_graph_info.no_nan,
+           qnnrt_lower_desc.fast_activations.
    0.4.0   First version.
    --------------------------------------------------------------------------------------------- */

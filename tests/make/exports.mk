@@ -53,6 +53,12 @@ exports-silent: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/qnnrt-llm $(B)/libQnnR
 	@$(call fetch,2.47 2.51)
 	@$(EXPORT)/silent.py --build $(B)
 
+.PHONY: ops-values
+## ops-values: functions over all of float16 and forms of layers on the genuine libraries, beside torch (STEP=8)
+ops-values: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libqnnrt.so
+	@$(call fetch,2.47 2.51)
+	$(EXPORT)/sweep.py --build $(B) --step $(or $(STEP),8)
+
 ## config-keys: unusual keys of config.json, with transformers' logits as the measure, for each architecture (SEED=1, RANDOM=20)
 config-keys: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/qnnrt-llm $(B)/libQnnRef.so
 	$(EXPORT)/config_keys.py $(EXPORTS)/config_keys --tools $(B) --backend $(B)/libQnnRef.so --random $(or $(RANDOM),20) --seed $(or $(SEED),1)

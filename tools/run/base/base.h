@@ -53,7 +53,7 @@ enum { ROLES_MOST = CLI_ROLES };
 
 typedef struct graph_choices {         /* what HTP compiles a graph for; 0: not given        */
     uint32_t arch, vtcm, level, hvx;
-    int      fp16, share;
+    int      fp16, fast, share;        /* fast: activations from tables of 8 bits              */
     int      one_file;                 /* 1: --config_file is one file alone: the key of a cache
                                           has the first                                      */
 } graph_choices;

@@ -224,6 +224,9 @@ static const cli_option compile_options[] = {
     {.name = "hvx_threads", .value = "N", .kind = CLI_U32, .least = 1, .most = 64,
      COMPILE(graph.hvx),
      .help = "HTP: vector threads of a graph (default: the library's choice)"},
+    {.name = "fast_activations", .kind = CLI_FLAG, COMPILE(graph.fast),
+     .help = "HTP: read Sigmoid, Tanh and Gelu of floats from tables of 8 bits, fused with what is "
+             "before them: faster, errors up to 7e-3 (default: exact)"},
     {.name = "weight_sharing", .kind = CLI_FLAG, COMPILE(graph.share),
      .help = "HTP: store weights that graphs have in common once. Such a file runs on a device, "
              "but not on the x86-64 emulator"},

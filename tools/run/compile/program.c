@@ -59,6 +59,7 @@ qnnrt_compile_desc program_desc(aten *a)
     lower->graph.optimization_level = c->graph.level;
     lower->graph.vtcm_mib = c->graph.vtcm;
     lower->graph.hvx_threads = c->graph.hvx;
+    lower->fast_activations = c->graph.fast;
     lower->custom = a->map.rows;
     lower->custom_count = a->map.count;
     if (c->lora_rank != 0) lower->updateable = aten_is_adapter;
