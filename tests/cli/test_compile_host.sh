@@ -96,6 +96,17 @@ says ties_of_all out "best                     largest value 1, difference 0, re
 check ties_of_columns "$(cat "$tmp/out")" test "$(grep -c '1 tie:' "$tmp/out")" -eq 2
 compile ties_differ 1 'output "rows" differs by' "$tmp/ties.json" --backend_so "$ref" --fp16 --verify 1 --verify_tolerance 0.00001
 
+# ---- a folder that had another program ----
+compile before 0 "host.json" "$tmp/rows.json" --backends host
+run compile "$tmp/rows.json" --backend_so "$ref" --output_dir "$out"
+is after 0
+check after_host "$(ls "$out")" test ! -e "$out/host.json"
+run --ctx_dir "$out" --backend_so "$ref"
+is after_runs 0
+run compile "$data/llm/dlc/none.dlc" --backend_so "$ref" --output_dir "$out"
+is after_dlc 1
+says after_dlc err "$out/qnnrt.json says what the folder runs"
+
 # ---- operators that nobody knows: functions of who opens the folder ----
 graph functions
 own="--host_op aten.mylib.line.default"

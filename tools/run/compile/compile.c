@@ -158,6 +158,7 @@ static int compile_graphs(aten *a, const compile_names *names, const char *path)
     int made = 0;
     if (target_open(a)) {
         made = encodings_read(a) && calibrate(a) && compile_make(a, names, path, &cache, &files);
+        if (made && !cache.hit) compile_clean(t, &files);
         for (size_t i = 0; i < files.count; ++i) say_wrote(t, files.paths[i]);
         const uint64_t begin = cli_now_ns();
         if (made && verify_files(a, files.paths, files.binaries))
@@ -264,7 +265,7 @@ int verb_compile(void *user)
                      (a == NULL || (op_map_read(t, &a->map) && target_map(a) &&
                                     (a->decoder != NULL ? decoder_read(a) : aten_read(a))));
     if (read && compile_folder(t, 1, &missing)) {
-        if (a == NULL) cached = compile_dlc(t, &names, path);
+        if (a == NULL) cached = compile_alone(t) && compile_dlc(t, &names, path);
         else if (compile_replaces(t, a->decoder != NULL || set->kv_rows))
             cached = compile_graphs(a, &names, path);
     }

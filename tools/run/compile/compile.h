@@ -140,6 +140,13 @@ void compile_free(compile_files *out, int remove);
    with llm the settings of a language model. Return 0 after printing an error. */
 int compile_replaces(tool *t, int llm);
 
+/* Check that DIR has no qnnrt.json: another program would run there. Return 0 after printing an
+   error. */
+int compile_alone(tool *t);
+
+/* Remove the host.json of a program that was there before, unless it is one of the files. */
+void compile_clean(const tool *t, const compile_files *files);
+
 /* Save the contexts of a built model, or the program of graphs (a: NULL: there is none). Return 0
    after printing an error: then none of the files exists, and a folder that was made for them
    neither. */

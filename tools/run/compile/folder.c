@@ -151,6 +151,23 @@ int compile_replaces(tool *t, int llm)
     return good;
 }
 
+int compile_alone(tool *t)
+{
+    OWNED char *path = cli_text("%s/qnnrt.json", t->set.output_dir);
+    if (access(path, F_OK) != 0) return 1;
+    fail(t, NULL, "Move it away, or name another folder with --output_dir DIR.",
+         "%s says what the folder runs, and .dlc containers become binaries without one", path);
+    return 0;
+}
+
+void compile_clean(const tool *t, const compile_files *files)
+{
+    OWNED char *path = cli_text("%s/host.json", t->set.output_dir);
+    for (size_t i = 0; i < files->count; ++i)
+        if (strcmp(files->paths[i], path) == 0) return;
+    unlink(path);
+}
+
 /* Keep the path of a file that was written. */
 static void compile_wrote(compile_files *out, char *path)
 {
