@@ -26,9 +26,10 @@ exports: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so $(B)/libqnnrt.so
 	@$(call fetch,2.47 2.51)
 	$(EXPORT_LIST) --out $(EXPORTS)/list --table $(EXPORTS)/list/LIST.md --refused $(EXPORTS)/list/REFUSED.md $(MODELS)
 
-## test-exports: ten of them, in three minutes
+## test-exports: 300 random programs on libQnnRef.so and the host, and ten of the models on each backend, in three minutes
 test-exports: $(EXPORTS)/venv/.made $(B)/qnnrt-run $(B)/libQnnRef.so $(B)/libqnnrt.so
 	@$(call fetch,2.47 2.51)
+	@$(EXPORT)/random_programs.py --build $(B) --out $(EXPORTS)/short-random --runs 300 --short --backend host,ref
 	$(EXPORT_LIST) --out $(EXPORTS)/short --short --again
 
 ## ops-random: random programs of all operators against torch, and a report (RUNS=20000, SEED=1, BACKEND=host,ref,cpu,htp); it goes on where it was stopped
