@@ -1279,6 +1279,20 @@ static int qnnrt_ir__shape_triangle(qnnrt_ir__shape *s)
     return qnnrt_ir__shape_same(s) && qnnrt_ir__shape_rank(s, 0, 2, QNNRT_IR_RANK);
 }
 
+/* glu: half of a dimension times the sigmoid of the other half. */
+static int qnnrt_ir__shape_glu(qnnrt_ir__shape *s)
+{
+    uint32_t axis;
+    if (!qnnrt_ir__shape_same(s) || !qnnrt_ir__shape_floats(s, s->node->inputs[0]) ||
+        !qnnrt_ir__shape_rank(s, 0, 1, QNNRT_IR_RANK) ||
+        !qnnrt_ir__shape_axis(s, "dim", s->rank, &axis)) return 0;
+    if (s->dims[axis] % 2 != 0)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "a dimension of %lld has no halves",
+                                    (long long)s->dims[axis]);
+    s->dims[axis] /= 2;
+    return 1;
+}
+
 /* Functions with float results, also of integers. */
 static int qnnrt_ir__shape_real(qnnrt_ir__shape *s)
 {
@@ -3379,6 +3393,7 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("mish.default", 1, 1, "", float, element) \
     X("log_sigmoid.default", 1, 1, "", float, element) \
     X("selu.default", 1, 1, "", float, element) \
+    X("glu.default", 1, 1, "int dim=-1", glu, glu) \
     X("celu.default", 1, 1, "Scalar alpha=1", float, element) \
     X("hardshrink.default", 1, 1, "Scalar lambd=0.5", float, element) \
     X("softshrink.default", 1, 1, "Scalar lambd=0.5", float, element) \
@@ -7117,6 +7132,19 @@ static void qnnrt_ir__cook_load(qnnrt_ir__cook *cook, int input, int64_t lane,
         cook->in[input][lane].f = (double)(float)qnnrt_ir__wide_i(x, at);
     else
         cook->in[input][lane].f = qnnrt_ir__wide_f(x, at);
+}
+
+static int qnnrt_ir__eval_glu(qnnrt_ir__eval *e)
+{
+    const qnnrt_ir__wide *x = &e->in[0];
+    int64_t outer, size, inner, n;
+    qnnrt_ir__wide_split(e->out, qnnrt_ir__eval_axis(e, "dim", x->rank), &outer, &size, &inner);
+    for (n = 0; n < e->out->count; ++n) {
+        const int64_t at = n + n / (size * inner) * size * inner;
+        qnnrt_ir__wide_put(e->out, n, qnnrt_ir__wide_f(x, at) * qnnrt_ir__word_sigmoid(
+                                          qnnrt_ir__wide_f(x, at + size * inner)));
+    }
+    return 1;
 }
 
 static int qnnrt_ir__eval_element(qnnrt_ir__eval *e)

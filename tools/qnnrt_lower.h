@@ -5546,7 +5546,8 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
 /* =====================================================================================
    RECIPE                                                                        >>recipe
    Operators on each element, from the words of qnnrt_ir_recipe().
-   Needs: >>config >>arena >>params >>tensor >>operator >>layout >>elementwise >>binary >>select
+   Needs: >>config >>arena >>params >>tensor >>operator >>layout >>align >>elementwise >>binary
+          >>shape >>select
    Knows nothing of: single operators of the graph
    ===================================================================================== */
 
@@ -5829,6 +5830,21 @@ static void qnnrt_lower__do_angle(qnnrt_lower__job *job)
                             " from about 100 on");
     if (qnnrt_lower__item_words(job, words, NULL, dtype, &result))
         qnnrt_lower__set_view(job, qnnrt_lower__item_view(job, &result, dtype));
+}
+
+/* glu: half of an axis times the sigmoid of the other half. */
+static void qnnrt_lower__do_glu(qnnrt_lower__job *job)
+{
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0), gate;
+    const uint32_t axis = qnnrt_lower__axis(job->node, "dim", x.rank, -1);
+    const int64_t half = x.dims[axis] / 2;
+    qnnrt_lower__settle(job, &x);
+    gate = x;
+    qnnrt_lower__cut(job, &x, axis, 0, half, 1);
+    qnnrt_lower__cut(job, &gate, axis, half, half, 1);
+    qnnrt_lower__view_unary(job, "Sigmoid", &gate);
+    x = qnnrt_lower__both(job, "ElementWiseMultiply", &x, &gate, x.dtype);
+    qnnrt_lower__set_view(job, &x);
 }
 
 /* div: with a rounding mode a recipe. */
@@ -6115,6 +6131,7 @@ static void qnnrt_lower__do_recurrent(qnnrt_lower__job *job)
     X("leaky_relu.default", leaky_relu, "Prelu", "") \
     X("elu.default", elu, "Elu ElementWiseMultiply Relu ElementWiseAdd", "") \
     X("softplus.default", softplus, "ElementWiseNeuron, or its recipe", "") \
+    X("glu.default", glu, "StridedSlice Sigmoid ElementWiseMultiply", "") \
     X("mish.default", softplus, "ElementWiseNeuron Tanh ElementWiseMultiply, or its recipe", "") \
     X("erf.default", recipe, "Gelu, or Tanh, and arithmetic", "") \
     X("log1p.default", recipe, "its recipe", "") \

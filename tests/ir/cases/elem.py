@@ -117,3 +117,6 @@ run(aten.logaddexp.default, far, far.flip(1))
 run(aten.logsumexp.default, far, [1])
 run(aten.pow.Scalar, 2, -far.abs())
 run(aten.pow.Scalar, 0.5, far.abs())
+for dim in (0, 1, -1):
+    run(aten.glu.default, f(2, 4, 6), dim)
+run(aten.glu.default, f(1, 4, 3, 2), 1)
