@@ -357,7 +357,13 @@ static int qnnrt_pass__cleanup_native(qnnrt_pass__work *p, qnnrt_ir_node *node)
 {
     static const char *const straight[] = { "conv1d.default", "conv2d.default", "conv3d.default" };
     static const char *const transposed[] = {
-        "conv_transpose1d.default", "conv_transpose2d.input", NULL
+        "conv_transpose1d.default", "conv_transpose2d.input", "conv_transpose3d.input"
+    };
+    static const char *const plain[][2] = {
+        { "native_layer_norm.default", "layer_norm.default" },
+        { "max_pool1d_with_indices.default", "max_pool1d.default" },
+        { "max_pool2d_with_indices.default", "max_pool2d.default" },
+        { "max_pool3d_with_indices.default", "max_pool3d.default" },
     };
     static const char *const batch[] = {
         "native_batch_norm.default", "_native_batch_norm_legit_no_training.default", NULL
@@ -369,7 +375,8 @@ static int qnnrt_pass__cleanup_native(qnnrt_pass__work *p, qnnrt_ir_node *node)
     if (qnnrt_ir_is(node, "convolution.default"))
         op = (qnnrt_ir_int(node, "transposed", 0) != 0 ? transposed
                                                        : straight)[node->inputs[1]->rank - 3];
-    if (qnnrt_ir_is(node, "native_layer_norm.default")) op = "layer_norm.default";
+    for (i = 0; i < sizeof(plain) / sizeof(plain[0]); ++i)
+        if (qnnrt_ir_is(node, plain[i][0])) op = plain[i][1];
     if (qnnrt_ir_is_in(node, batch)) op = "batch_norm.default";
     if (op == NULL) return 1;
     if (!qnnrt_pass__cleanup_rename(p, node, op)) return 0;

@@ -4429,115 +4429,105 @@ static void qnnrt_lower__do_deconv(qnnrt_lower__job *job)
 /* =====================================================================================
    IMAGE                                                                          >>image
    Pooling and resizing.
-   Needs: >>config >>arena >>params >>tensor >>operator >>layout >>binary >>shape >>reduce >>places
-          >>convolve
+   Needs: >>config >>arena >>params >>tensor >>operator >>layout >>elementwise >>binary >>shape
+          >>reduce >>places >>convolve
    Knows nothing of: matrices
    ===================================================================================== */
 
-/* Return input 0 with H and W, in one or two axes, as its axes first and first + 1, or -1. */
-static int32_t qnnrt_lower__image_axis(const qnnrt_ir_value *x, uint32_t spatial, uint32_t i)
-{
-    return (int32_t)(x->rank + i) - 2 < (int32_t)(x->rank - spatial)
-               ? -1 : (int32_t)(x->rank + i) - 2;
-}
-
-/* max_pool that PoolMax2d does not compute, as with dilation: the largest of shifted images. */
-static void qnnrt_lower__dilated_pool(qnnrt_lower__job *job, uint32_t spatial,
+/* max_pool that PoolMax2d does not compute: along each axis the largest of shifted images. kernel,
+   stride, dilation, pads: of depth, height, width. */
+static void qnnrt_lower__shifted_pool(qnnrt_lower__job *job, uint32_t spatial,
                                       const int64_t *kernel, const int64_t *stride,
                                       const int64_t *dilation, const int64_t *pads)
 {
     const qnnrt_ir_value *out = job->node->outputs[0];
-    qnnrt_lower__view x = qnnrt_lower__in(job, 0), best = x;
-    int64_t lo[QNNRT_LOWER__RANK] = {0}, hi[QNNRT_LOWER__RANK] = {0}, at[2];
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    const double least = x.dtype == QNNRT_DTYPE_F16 ? -65504 : -3.4028234663852886e38;
     uint32_t i;
-    if (kernel[0] > QNNRT_LOWER__MOST_INPUTS || kernel[1] > QNNRT_LOWER__MOST_INPUTS) {
-        qnnrt_lower__refuse(job->graph, NULL, "a kernel of more than %d with dilation"
-                            " is not lowered", (int)QNNRT_LOWER__MOST_INPUTS);
-        return;
-    }
-    for (i = 0; i < 2; ++i) {
-        const int32_t axis = qnnrt_lower__image_axis(out, spatial, i);
-        if (axis < 0) continue;
+    for (i = 3 - spatial; i < 3; ++i) {
+        const uint32_t axis = x.rank + i - 3;
+        int64_t lo[QNNRT_LOWER__RANK] = {0}, hi[QNNRT_LOWER__RANK] = {0}, k;
+        qnnrt_lower__view all, best;
+        if (kernel[i] == 1 && stride[i] == 1) continue;
+        if (kernel[i] > QNNRT_LOWER__MOST_INPUTS) {
+            qnnrt_lower__refuse(job->graph, NULL, "a kernel of more than %d is not lowered",
+                                (int)QNNRT_LOWER__MOST_INPUTS);
+            return;
+        }
+        qnnrt_lower__settle(job, &x);
         lo[axis] = pads[2 * i];
         hi[axis] = pads[2 * i + 1];
-    }
-    qnnrt_lower__pad(job, &x, lo, hi, x.dtype == QNNRT_DTYPE_F16 ? -65504 : -3.4028234663852886e38);
-    for (at[0] = 0; at[0] < kernel[0]; ++at[0])
-        for (at[1] = 0; at[1] < kernel[1]; ++at[1]) {
-            qnnrt_lower__view part = x;
-            for (i = 0; i < 2; ++i) {
-                const int32_t axis = qnnrt_lower__image_axis(out, spatial, i);
-                if (axis >= 0)
-                    qnnrt_lower__cut(job, &part, (uint32_t)axis, at[i] * dilation[i],
-                                     out->dims[axis], stride[i]);
-            }
-            qnnrt_lower__settle(job, &part);
-            best = at[0] == 0 && at[1] == 0
-                       ? part : qnnrt_lower__between(job, "ElementWiseMaximum", &best, &part,
-                                                     x.dtype, out->rank, out->dims);
+        qnnrt_lower__pad(job, &x, lo, hi, least);
+        all = best = x;
+        for (k = 0; k < kernel[i]; ++k) {
+            qnnrt_lower__view part = all;
+            qnnrt_lower__cut(job, &part, axis, k * dilation[i], out->dims[axis], stride[i]);
+            best = k == 0 ? part : qnnrt_lower__between(job, "ElementWiseMaximum", &best, &part,
+                                                        x.dtype, part.rank, part.dims);
         }
-    qnnrt_lower__set(job, 0, best.tensor, best.order);
+        x = best;
+    }
+    qnnrt_lower__store(job, 0, &x);
 }
 
-/* avg_pool that PoolAvg2d does not compute: each axis is multiplied by a matrix. */
-static void qnnrt_lower__mixed_pool(qnnrt_lower__job *job, uint32_t spatial, const int64_t *kernel,
-                                    const int64_t *stride, const int64_t *pad)
+/* Multiply each axis that a node averages or resizes by its matrix. */
+static void qnnrt_lower__bands(qnnrt_lower__job *job)
 {
-    const qnnrt_ir_value *out = job->node->outputs[0];
-    const int64_t divisor = qnnrt_ir_int(job->node, "divisor_override", 0);
-    const int counted = qnnrt_ir_int(job->node, "count_include_pad", 1) != 0;
+    const qnnrt_ir_node *node = job->node;
+    const qnnrt_ir_value *out = node->outputs[0];
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
-    uint32_t i;
-    for (i = 0; i < 2; ++i) {
-        const int32_t axis = qnnrt_lower__image_axis(out, spatial, i);
-        int64_t n, o, k, at;
+    uint32_t axis;
+    if (!qnnrt_lower__is_float(x.dtype)) {
+        qnnrt_lower__refuse(job->graph, "Compute it on the host.",
+                            "it is not lowered for integers");
+        return;
+    }
+    for (axis = 0; axis < out->rank; ++axis) {
+        const int64_t n = x.dims[axis], o = out->dims[axis];
         double *matrix;
-        if (axis < 0) continue;
-        n = x.dims[axis];
-        o = out->dims[axis];
+        int64_t k = 0;
+        if (!qnnrt_ir_axis_matrix(node, axis, NULL)) continue;
         matrix = qnnrt_lower__zeros(job, o, n);
         if (matrix == NULL) return;
-        for (k = 0; k < o; ++k) {
-            const int64_t begin = k * stride[i] - pad[i];
-            const int64_t end = begin + kernel[i] < n + pad[i] ? begin + kernel[i] : n + pad[i];
-            const int64_t first = begin > 0 ? begin : 0, stop = end < n ? end : n;
-            const int64_t size = divisor != 0 ? (i == 0 && spatial == 2 ? 1 : divisor)
-                                 : counted ? end - begin : stop - first;
-            for (at = first; at < stop; ++at) matrix[k * n + at] = 1. / (double)size;
-        }
-        qnnrt_lower__mix(job, &x, (uint32_t)axis, o, matrix);
+        qnnrt_ir_axis_matrix(node, axis, matrix);
+        while (n == o && k < n && matrix[k * n + k] >= 1 && matrix[k * n + k] <= 1) ++k;
+        if (k < n) qnnrt_lower__mix(job, &x, axis, o, matrix);
     }
-    qnnrt_lower__set(job, 0, x.tensor, x.order);
+    qnnrt_lower__store(job, 0, &x);
 }
 
 /* max_pool and avg_pool. With ceil_mode the end is padded until the size of the output results. */
 static void qnnrt_lower__do_pool(qnnrt_lower__job *job)
 {
     const qnnrt_ir_node *node = job->node;
-    const uint32_t spatial = strstr(node->op, "1d") != NULL ? 1 : 2;
+    const uint32_t spatial = (uint32_t)(node->op[8] - '0');
     const int average = node->op[0] == 'a';
-    int64_t in[4], out[4], kernel[2], stride[2], dilation[2], pad[2], pads[4];
+    int64_t in[5], out[5], kernels[3], strides[3], dilations[3], own[3], all_pads[6];
+    const int64_t *kernel = kernels + 1, *stride = strides + 1, *pad = own + 1;
+    const int64_t *dilation = dilations + 1, *pads = all_pads + 2;
     uint32_t order[QNNRT_LOWER__RANK], i;
     int extra = 0, padded = 0, usual, column;
     qnnrt_lower__params p;
     int32_t t;
     qnnrt_lower__image_dims(node->inputs[0], spatial, in);
     qnnrt_lower__image_dims(node->outputs[0], spatial, out);
-    qnnrt_lower__two(node, "kernel_size", spatial, 1, kernel);
-    memcpy(stride, kernel, sizeof(stride));
-    if (qnnrt_ir_attr_find(node, "stride") != NULL) {
-        int64_t own[QNNRT_LOWER__RANK];
-        if (qnnrt_ir_ints(node, "stride", own) > 0)
-            qnnrt_lower__two(node, "stride", spatial, 1, stride);
+    qnnrt_lower__three(node, "kernel_size", spatial, 1, kernels);
+    qnnrt_lower__three(node, "stride", spatial, 0, strides);
+    if (strides[2] == 0) memcpy(strides, kernels, sizeof(strides));
+    for (i = 0; i < 3; ++i) if (strides[i] == 0) strides[i] = 1;
+    qnnrt_lower__three(node, "padding", spatial, 0, own);
+    qnnrt_lower__three(node, "dilation", spatial, 1, dilations);
+    for (i = 0; i < 3; ++i) {
+        const uint32_t at = spatial > 2 ? i + 1 : i;     /* in [N, H, W, C] or [N, D, H, W, C] */
+        const int64_t need = at == 0 ? 0 : (out[at] - 1) * strides[i] + (kernels[i] - 1) *
+                             dilations[i] + 1 - (in[at] + 2 * own[i]);
+        all_pads[2 * i] = all_pads[2 * i + 1] = own[i];
+        if (need > 0) { all_pads[2 * i + 1] += need; extra = 1; }
+        if (all_pads[2 * i + 1] > 0) padded = 1;
     }
-    qnnrt_lower__two(node, "padding", spatial, 0, pad);
-    qnnrt_lower__two(node, "dilation", spatial, 1, dilation);
-    for (i = 0; i < 2; ++i) {
-        const int64_t need = (out[1 + i] - 1) * stride[i] + (kernel[i] - 1) * dilation[i] + 1 -
-                             (in[1 + i] + 2 * pad[i]);
-        pads[2 * i] = pads[2 * i + 1] = pad[i];
-        if (need > 0) { pads[2 * i + 1] += need; extra = 1; }
-        if (pads[2 * i + 1] > 0) padded = 1;
+    if (spatial == 3 && average) {
+        qnnrt_lower__bands(job);
+        return;
     }
     /* With padding HTP's PoolAvg2d is right for 3x3 in the middle of larger images, and wrong for
        others. */
@@ -4545,15 +4535,15 @@ static void qnnrt_lower__do_pool(qnnrt_lower__job *job)
             in[1] > 3 && in[2] > 3;
     /* HTP's PoolMax2d ends the process with windows of one column, stride 2 and pads. */
     column = !average && padded && kernel[1] == 1 && job->lower->desc.target == QNNRT_LOWER_HTP;
-    if (dilation[0] != 1 || dilation[1] != 1 || column) {
-        qnnrt_lower__dilated_pool(job, spatial, kernel, stride, dilation, pads);
+    if (dilation[0] != 1 || dilation[1] != 1 || column || spatial == 3) {
+        qnnrt_lower__shifted_pool(job, spatial, kernels, strides, dilations, all_pads);
         return;
     }
     if (average && (qnnrt_ir_int(node, "divisor_override", 0) != 0 ||
                     (extra && qnnrt_ir_int(node, "count_include_pad", 1) &&
                      (pad[0] != 0 || pad[1] != 0)) ||
                     (padded && !usual && job->lower->desc.target == QNNRT_LOWER_HTP))) {
-        qnnrt_lower__mixed_pool(job, spatial, kernel, stride, pad);
+        qnnrt_lower__bands(job);
         return;
     }
     t = qnnrt_lower__image(job, spatial, in, order);
@@ -4572,18 +4562,18 @@ static void qnnrt_lower__do_pool(qnnrt_lower__job *job)
 static void qnnrt_lower__do_adaptive(qnnrt_lower__job *job)
 {
     const qnnrt_ir_value *value = job->node->outputs[0];
-    const uint32_t spatial = strstr(job->node->op, "1d") != NULL ? 1 : 2;
+    const uint32_t spatial = (uint32_t)(job->node->op[17] - '0');
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
     const uint32_t first = x.rank - spatial;
     uint32_t i, order[QNNRT_LOWER__RANK];
     int64_t in[4], out[4], size[2];
-    int divides = 1, ones = 1;
+    int divides = spatial < 3, ones = 1;
     for (i = first; i < x.rank; ++i) {
         if (x.dims[i] % value->dims[i] != 0) divides = 0;
         if (value->dims[i] != 1) ones = 0;
     }
     if (ones) {
-        qnnrt_lower__reduce(job, "ReduceMean", &x, spatial == 2 ? 3u << first : 1u << first);
+        qnnrt_lower__reduce(job, "ReduceMean", &x, ((1u << spatial) - 1) << first);
         qnnrt_lower__set(job, 0, x.tensor, x.order);
     } else if (divides) {
         qnnrt_lower__params p;
@@ -4599,94 +4589,130 @@ static void qnnrt_lower__do_adaptive(qnnrt_lower__job *job)
         t = qnnrt_lower__op(job, "PoolAvg2d", &t, 1, job->lower->compute, 4, out, &p);
         qnnrt_lower__set(job, 0, t, order);
     } else {
-        for (i = first; i < x.rank; ++i) {       /* the mean of floor(a n / o) to */
-            const int64_t n = x.dims[i], o = value->dims[i];     /* ceil((a + 1) n / o) */
-            int64_t a, at;
-            double *matrix;
-            if (n == o) continue;
-            matrix = qnnrt_lower__zeros(job, o, n);
-            if (matrix == NULL) return;
-            for (a = 0; a < o; ++a) {
-                const int64_t begin = a * n / o, end = ((a + 1) * n + o - 1) / o;
-                for (at = begin; at < end; ++at) matrix[a * n + at] = 1. / (double)(end - begin);
-            }
-            qnnrt_lower__mix(job, &x, i, o, matrix);
-        }
-        qnnrt_lower__store(job, 0, &x);
+        qnnrt_lower__bands(job);
     }
 }
 
-/* Get the step between the places of an axis that a resized one reads: the inverse of a given
-   factor, or the ratio of the sizes. */
-static double qnnrt_lower__step(const qnnrt_ir_node *node, uint32_t axis, int64_t in, int64_t out)
-{
-    const qnnrt_ir_attr *factors = qnnrt_ir_attr_find(node, "scale_factors");
-    double factor = qnnrt_ir_float(node, axis == 0 ? "scales_h" : "scales_w", 0);
-    if (factors != NULL && factors->floats != NULL && factors->count == 2)
-        factor = factors->floats[axis];
-    return factor > 0 ? 1 / factor : (double)in / (double)out;
-}
-
-/* upsample_nearest2d, upsample_bilinear2d: an operator, or matrices where its step would differ. */
-static void qnnrt_lower__do_upsample(qnnrt_lower__job *job)
+/* adaptive_max_pool: along each axis the largest of each window. */
+static void qnnrt_lower__do_adaptive_max(qnnrt_lower__job *job)
 {
     const qnnrt_ir_node *node = job->node;
     const qnnrt_ir_value *value = node->outputs[0];
-    const int linear = strstr(node->op, "bilinear") != NULL;
+    const uint32_t spatial = (uint32_t)(node->op[17] - '0');
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0), parts[QNNRT_LOWER__MOST_INPUTS];
+    uint32_t axis;
+    if (node->output_count > 1 && (node->outputs[1]->users > 0 || node->outputs[1]->is_output)) {
+        qnnrt_lower__refuse(job->graph, "Compute it on the host.", "its places are used");
+        return;
+    }
+    qnnrt_lower__settle(job, &x);
+    for (axis = x.rank - spatial; axis < x.rank; ++axis) {
+        const int64_t n = x.dims[axis], o = value->dims[axis];
+        int64_t k;
+        if (n == o) continue;
+        if (o > QNNRT_LOWER__MOST_INPUTS) {
+            qnnrt_lower__refuse(job->graph, "Compute it on the host.", "it has %lld windows",
+                                (long long)o);
+            return;
+        }
+        for (k = 0; k < o; ++k) {
+            const int64_t begin = k * n / o, end = ((k + 1) * n + o - 1) / o;
+            parts[k] = x;
+            qnnrt_lower__cut(job, &parts[k], axis, begin, end - begin, 1);
+            qnnrt_lower__reduce(job, "ReduceMax", &parts[k], 1u << axis);
+        }
+        x = qnnrt_lower__join(job, parts, (size_t)o, axis);
+    }
+    qnnrt_lower__store(job, 0, &x);
+}
+
+/* upsample: an operator, or matrices where there is none, or its step would differ. */
+static void qnnrt_lower__do_upsample(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const int linear = strncmp(node->op, "upsample_bilinear", 17) == 0;
     const int corners = linear && qnnrt_ir_int(node, "align_corners", 0) != 0;
-    qnnrt_lower__view x;
+    const qnnrt_ir_attr *factors = qnnrt_ir_attr_find(node, "scale_factors");
     qnnrt_lower__params p;
     int64_t in[4], out[4];
     uint32_t order[QNNRT_LOWER__RANK], i;
-    double step[2];
-    int same = 1;
-    if (value->rank != 4) {
-        qnnrt_lower__refuse(job->graph, NULL, "only images of rank 4 are lowered");
-        return;
-    }
-    qnnrt_lower__image_dims(node->inputs[0], 2, in);
-    qnnrt_lower__image_dims(value, 2, out);
-    for (i = 0; i < 2; ++i) {
-        const int64_t n = in[1 + i], o = out[1 + i];
-        step[i] = qnnrt_lower__step(node, i, n, o);
-        if (corners) step[i] = o > 1 ? (double)(n - 1) / (double)(o - 1) : 0;
-        else if (step[i] * (double)o != (double)n) same = 0;
-        if (corners && o == 1) same = 0;
-    }
+    int same = linear || strncmp(node->op, "upsample_nearest2d", 18) == 0;
+    int32_t t;
     if (same) {
-        int32_t t = qnnrt_lower__image(job, 2, in, order);
-        memset(&p, 0, sizeof(p));
-        qnnrt_lower__bool(&p, "align_corners", corners);
-        qnnrt_lower__bool(&p, "half_pixel_centers", linear && !corners);
-        t = qnnrt_lower__op(job, linear ? "ResizeBilinear" : "ResizeNearestNeighbor", &t, 1,
-                            job->lower->compute, 4, out, &p);
-        qnnrt_lower__set(job, 0, t, order);
+        qnnrt_lower__image_dims(node->inputs[0], 2, in);
+        qnnrt_lower__image_dims(node->outputs[0], 2, out);
+    }
+    for (i = 0; i < 2 && same; ++i) {
+        double factor = qnnrt_ir_float(node, i == 0 ? "scales_h" : "scales_w", 0);
+        if (factors != NULL && factors->floats != NULL && factors->count == 2)
+            factor = factors->floats[i];
+        if (corners ? out[1 + i] == 1
+                    : factor > 0 && 1 / factor * (double)out[1 + i] != (double)in[1 + i]) same = 0;
+    }
+    if (!same) {
+        qnnrt_lower__bands(job);
         return;
     }
-    x = qnnrt_lower__in(job, 0);
-    for (i = 0; i < 2; ++i) {
-        const int64_t n = in[1 + i], o = out[1 + i];
-        double *matrix = qnnrt_lower__zeros(job, o, n);
-        int64_t k;
-        if (matrix == NULL) return;
-        for (k = 0; k < o; ++k) {
-            double at = !linear || corners ? (double)k * step[i]
-                                           : ((double)k + 0.5) * step[i] - 0.5;
-            int64_t first;
-            if (at < 0) at = 0;
-            if (!(at < (double)n)) at = (double)n;           /* a step may be huge */
-            first = (int64_t)(linear ? at : (double)(float)at);
-            if (first > n - 1) first = n - 1;
-            if (linear && first < n - 1) {
-                matrix[k * n + first] = 1 - (at - (double)first);
-                matrix[k * n + first + 1] = at - (double)first;
-            } else {
-                matrix[k * n + first] = 1;
-            }
-        }
-        qnnrt_lower__mix(job, &x, 2 + i, o, matrix);
-    }
+    t = qnnrt_lower__image(job, 2, in, order);
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__bool(&p, "align_corners", corners);
+    qnnrt_lower__bool(&p, "half_pixel_centers", linear && !corners);
+    t = qnnrt_lower__op(job, linear ? "ResizeBilinear" : "ResizeNearestNeighbor", &t, 1,
+                        job->lower->compute, 4, out, &p);
+    qnnrt_lower__set(job, 0, t, order);
+}
+
+/* Axes of axes change places: pixel_unshuffle, channel_shuffle. */
+static void qnnrt_lower__do_blocks(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_value *out = job->node->outputs[0];
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    int64_t dims[QNNRT_LOWER__RANK], moved[QNNRT_LOWER__RANK];
+    uint32_t order[QNNRT_LOWER__RANK], i;
+    const uint32_t rank = qnnrt_ir_blocks(job->node, dims, order);
+    qnnrt_lower__view_dims(job, &x, rank, dims);
+    x.tensor = qnnrt_lower__stored(job, &x, order);
+    for (i = 0; i < rank; ++i) moved[i] = dims[order[i]];
+    memcpy(x.dims, moved, sizeof(moved));
+    qnnrt_lower__identity(x.order);
+    qnnrt_lower__view_dims(job, &x, out->rank, out->dims);
     qnnrt_lower__set(job, 0, x.tensor, x.order);
+}
+
+/* grid_sampler of two dimensions. */
+static void qnnrt_lower__do_grid(qnnrt_lower__job *job)
+{
+    const qnnrt_ir_node *node = job->node;
+    const int64_t mode = qnnrt_ir_int(node, "interpolation_mode", 0);
+    const int64_t padding = qnnrt_ir_int(node, "padding_mode", 0);
+    qnnrt_lower__view grid = qnnrt_lower__in(job, 1);
+    qnnrt_lower__params p;
+    int64_t in[4], out[4];
+    uint32_t order[QNNRT_LOWER__RANK];
+    int32_t inputs[2], t;
+    if (node->inputs[0]->rank != 4 || mode != 0 || job->lower->desc.target == QNNRT_LOWER_REF) {
+        qnnrt_lower__refuse(job->graph, "Compute it on the host.", "only bilinear grids of two "
+                            "dimensions are lowered, on HTP and CPU");
+        return;
+    }
+    inputs[0] = qnnrt_lower__image(job, 2, in, order);
+    inputs[1] = qnnrt_lower__plain(job, &grid);
+    qnnrt_lower__image_dims(node->outputs[0], 2, out);
+    memset(&p, 0, sizeof(p));
+    qnnrt_lower__bool(&p, "align_corners", qnnrt_ir_int(node, "align_corners", 0) != 0);
+    qnnrt_lower__u32(&p, "mode", 0);
+    qnnrt_lower__u32(&p, "padding_mode", (uint32_t)padding);
+    t = qnnrt_lower__op(job, "GridSample", inputs, 2, job->lower->compute, 4, out, &p);
+    if (job->lower->desc.target == QNNRT_LOWER_CPU && padding == 0) {   /* NaN stays NaN */
+        qnnrt_lower__settle(job, &grid);
+        grid.tensor = qnnrt_lower__binary_op(job, "ElementWiseSubtract", inputs[1], inputs[1]);
+        qnnrt_lower__identity(grid.order);
+        qnnrt_lower__reduce(job, "ReduceSum", &grid, 8);
+        inputs[0] = t;
+        inputs[1] = grid.tensor;
+        t = qnnrt_lower__op(job, "ElementWiseAdd", inputs, 2, job->lower->compute, 4, out, NULL);
+    }
+    qnnrt_lower__set(job, 0, t, order);
 }
 
 /* pixel_shuffle: channels become blocks of r x r. */
@@ -4699,8 +4725,7 @@ static void qnnrt_lower__do_pixel_shuffle(qnnrt_lower__job *job)
     qnnrt_lower__params p;
     int32_t t;
     if (job->node->outputs[0]->rank > 4) {
-        qnnrt_lower__refuse(job->graph, "Reshape it to rank 4.",
-                            "only images of rank 4 are lowered");
+        qnnrt_lower__do_blocks(job);
         return;
     }
     t = qnnrt_lower__image(job, 2, in, order);
@@ -6314,17 +6339,23 @@ static void qnnrt_lower__do_recurrent(qnnrt_lower__job *job)
     X("conv_transpose2d.input", deconv, "TransposeConv2d", "on CPU a weight that is computed") \
     X("max_pool1d.default", pool, "PoolMax2d, or Pad StridedSlice ElementWiseMaximum", "") \
     X("max_pool2d.default", pool, "PoolMax2d, or Pad StridedSlice ElementWiseMaximum", "") \
-    X("avg_pool1d.default", pool, "PoolAvg2d, or MatMul", "") \
-    X("avg_pool2d.default", pool, "PoolAvg2d, or MatMul", "") \
+    X("max_pool3d.default", pool, "Pad StridedSlice ElementWiseMaximum", "") \
+    X("avg_pool*", pool, "PoolAvg2d, or MatMul", "") \
     X("upsample_nearest2d.*", upsample, "ResizeNearestNeighbor, or MatMul", "") \
     X("upsample_bilinear2d.*", upsample, "ResizeBilinear, or MatMul", "") \
-    X("pixel_shuffle.default", pixel_shuffle, "DepthToSpace", "rank 5") \
+    X("upsample_*", upsample, "MatMul", "") \
+    X("_upsample_*", upsample, "MatMul", "") \
+    X("grid_sampler*", grid, "GridSample", "Ref, 3 dimensions, nearest, bicubic") \
+    X("pixel_shuffle.default", pixel_shuffle, "DepthToSpace, or Transpose", "") \
+    X("pixel_unshuffle.default", blocks, "Transpose", "") \
+    X("channel_shuffle.default", blocks, "Transpose", "") \
+    X("native_channel_shuffle.default", blocks, "Transpose", "") \
     X("pad.default", pad, "Pad, or Concat StridedSlice MatMul", "") \
     X("constant_pad_nd.default", pad, "Pad, or Concat", "") \
     X("roll.default", roll, "StridedSlice Concat MatMul", "") \
     X("flip.default", roll, "StridedSlice Concat MatMul", "many integers") \
-    X("adaptive_avg_pool1d.default", adaptive, "ReduceMean PoolAvg2d MatMul", "") \
-    X("adaptive_avg_pool2d.default", adaptive, "ReduceMean PoolAvg2d MatMul", "") \
+    X("adaptive_avg_pool*", adaptive, "ReduceMean PoolAvg2d MatMul", "") \
+    X("adaptive_max_pool*", adaptive_max, "StridedSlice ReduceMax Concat", "places") \
     /* normalizations */ \
     X("q.rms_norm", rms_norm, "RmsNorm, or its parts", "") \
     X("q.layer_norm", layer_norm, "LayerNorm", "") \
