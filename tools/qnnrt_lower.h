@@ -4150,7 +4150,17 @@ static int32_t qnnrt_lower__conv2d(qnnrt_lower__job *job, const qnnrt_lower__con
     const int32_t inputs[3] = {x, weight, c->bias};
     /* libQnnCpu.so 2.47 crashes when it loads a context with DepthWiseConv2d from a file. */
     int depthwise = c->groups == channels && c->groups > 1 && target != QNNRT_LOWER_CPU;
+    const uint32_t *dims = qnnrt_lower__at(job, x)->dims, *w = qnnrt_lower__at(job, weight)->dims;
     qnnrt_lower__params p;
+    int i;
+    /* Alone both are right; between the Transposes of a graph libQnnHtp.so computes garbage. */
+    for (i = 0; i < 4 && target == QNNRT_LOWER_HTP; ++i)
+        if (dilation[i / 2] == 1 && c->pads[2 + i] >= w[i / 2])
+            qnnrt_lower__refuse(job->graph, "Pad it first.", "a window lies in the padding");
+    if (target == QNNRT_LOWER_HTP && dims[1] == 1 && out[1] == 1 && out[2] == 1 && dims[2] > 1 &&
+        dims[2] == out[3])
+        qnnrt_lower__refuse(job->graph, NULL, "one pixel becomes as many channels as the line has"
+                            " columns");
     /* Several outputs of a channel: HTP computes some forms wrong. */
     if (target == QNNRT_LOWER_HTP && out[3] > c->groups &&
         (stride[0] > 1 || stride[1] > 1 || dilation[0] > 1 || dilation[1] > 1 || !c->weight_known))
