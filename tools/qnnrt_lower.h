@@ -148,7 +148,7 @@
        >>config >>arena >>params >>tensor >>static >>operator                       the floor
        >>layout >>align                                                             values
        >>elementwise >>binary >>shape >>reduce >>linear >>attention >>places >>convolve >>image
-       >>norm >>select >>recipe >>sequence >>table >>range                          operators
+       >>norm >>select >>recipe >>sequence >>table >>range >>digits                 operators
        >>round >>weight_only >>custom >>graph >>encode >>propagate >>forms >>quant        programs
        >>cut >>emit >>public
 */
@@ -579,6 +579,8 @@ typedef struct qnnrt_lower__record {
     int                 ranged;      /* 1: low to high are its values that readers take */
     int64_t             low, high;
     int64_t             dims[QNNRT_LOWER__RANK];
+    int                 whole, sums; /* 1: it comes of integers; of cumsum, as it is */
+    const char         *digits;      /* why float16 has too few digits for it, or NULL */
 } qnnrt_lower__record;
 
 /* What a tensor has besides the public part. */
@@ -6531,6 +6533,103 @@ static void qnnrt_lower__range(qnnrt_lower__job *job)
 }
 
 /* =====================================================================================
+   DIGITS                                                                        >>digits
+   Values that need more digits than float16 has, in which HTP computes: integers that are computed
+   as floats, such as buckets of positions, and differences of cumulative sums.
+   Needs: >>config >>tensor     Knows nothing of: QNN operators
+   ===================================================================================== */
+
+enum { QNNRT_LOWER__MOVES = 14 };                /* so many of these only move values */
+static const char *const qnnrt_lower__small[] = {
+    "view.", "reshape.", "unsqueeze.", "squeeze.", "slice.", "select.", "expand.", "permute.",
+    "transpose.", "clone.", "repeat.", "unflatten.", "flatten.", "to.",
+    "_to_copy.", "mul.", "div.", "add.", "sub.", "rsub.", "neg.", "abs.", "log.", "log2.", "exp.",
+    "sqrt.", "minimum.", "maximum.", "clamp", "where.", "cat.", "stack.", "floor.", "ceil.",
+    "round.", "pow.", "masked_fill.", "type_as.", NULL
+};
+
+/* Return the place of an operator in the list, or that of its end. */
+static size_t qnnrt_lower__small_at(const qnnrt_ir_node *node)
+{
+    size_t k = 0;
+    while (qnnrt_lower__small[k] != NULL &&
+           strncmp(node->op, qnnrt_lower__small[k], strlen(qnnrt_lower__small[k])) != 0) ++k;
+    return k;
+}
+
+/* Say where a value comes from. */
+static void qnnrt_lower__digits_from(qnnrt_lower__job *job, const qnnrt_ir_node *node)
+{
+    qnnrt_lower__record *out = qnnrt_lower__record_of(job->lower, node->outputs[0]);
+    const size_t at = qnnrt_lower__small_at(node);
+    size_t i, computed = 0;
+    if (out == NULL) return;
+    out->digits = NULL;
+    out->sums = strcmp(node->op, "cumsum.default") == 0 &&
+                qnnrt_ir_dtype_kind(node->outputs[0]->dtype) == 2;
+    out->whole = qnnrt_lower__small[at] != NULL;
+    for (i = 0; i < node->input_count; ++i) {
+        const qnnrt_ir_value *x = node->inputs[i];
+        const qnnrt_lower__record *in = x != NULL ? (const qnnrt_lower__record *)x->note : NULL;
+        if (x == NULL || x->origin == QNNRT_IR_WEIGHT || x->origin == QNNRT_IR_CONSTANT) continue;
+        ++computed;
+        if (i == 0 && at <= QNNRT_LOWER__MOVES && in != NULL && x->origin == QNNRT_IR_NODE)
+            out->sums |= in->sums;
+        if (qnnrt_ir_dtype_kind(x->dtype) == 2 &&
+            (x->origin != QNNRT_IR_NODE || in == NULL || !in->whole)) out->whole = 0;
+    }
+    out->whole = out->whole && computed > 0;
+}
+
+/* Say what the inputs of a node need: what its result needs, or what it makes of them. */
+static void qnnrt_lower__digits_to(qnnrt_lower__job *job, const qnnrt_ir_node *node)
+{
+    const qnnrt_ir_value *out = node->outputs[0];
+    qnnrt_lower__record *own = qnnrt_lower__record_of(job->lower, out), *in[2] = { NULL, NULL };
+    const int floats = qnnrt_ir_dtype_kind(out->dtype) == 2;
+    const char *why = own != NULL && floats && (qnnrt_lower__small[qnnrt_lower__small_at(node)] !=
+                                                NULL) ? own->digits : NULL;
+    size_t i;
+    for (i = 0; i < 2 && i < node->input_count; ++i)
+        if (node->inputs[i] != NULL && node->inputs[i]->origin == QNNRT_IR_NODE)
+            in[i] = qnnrt_lower__record_of(job->lower, node->inputs[i]);
+    if (own != NULL && floats && strncmp(node->op, "sub.", 4) == 0 && in[0] != NULL &&
+        in[1] != NULL && in[0]->sums && in[1]->sums)
+        why = own->digits = "it is a difference of cumulative sums";
+    if (qnnrt_ir_dtype_kind(out->dtype) == 1 && in[0] != NULL && in[0]->whole &&
+        qnnrt_ir_dtype_kind(node->inputs[0]->dtype) == 2 &&
+        (strncmp(node->op, "to.", 3) == 0 || strncmp(node->op, "_to_copy.", 9) == 0))
+        why = "integers are computed of it";
+    for (i = 0; i < node->input_count && why != NULL; ++i) {
+        const qnnrt_ir_value *x = node->inputs[i];
+        qnnrt_lower__record *record =
+            x != NULL && x->origin == QNNRT_IR_NODE && qnnrt_ir_dtype_kind(x->dtype) == 2
+                ? qnnrt_lower__record_of(job->lower, x) : NULL;
+        if (record != NULL) record->digits = why;
+    }
+}
+
+static void qnnrt_lower__digits(qnnrt_lower__job *job)
+{
+    const qnnrt_ir *ir = job->graph->info.ir;
+    size_t i;
+    if (job->lower->desc.target != QNNRT_LOWER_HTP) return;
+    for (i = 0; i < ir->node_count; ++i) qnnrt_lower__digits_from(job, ir->nodes[i]);
+    for (i = ir->node_count; i-- > 0;) qnnrt_lower__digits_to(job, ir->nodes[i]);
+}
+
+/* Refuse a node whose result needs more digits. Return 0 then. */
+static int qnnrt_lower__has_digits(qnnrt_lower__job *job, const qnnrt_ir_node *node)
+{
+    const qnnrt_lower__record *out = (const qnnrt_lower__record *)node->outputs[0]->note;
+    if (job->lower->desc.target != QNNRT_LOWER_HTP || out == NULL || out->digits == NULL) return 1;
+    qnnrt_lower__refuse(job->graph, "Compute it in float32: add cpu or host to --backends.",
+                        "%s, for which float16, in which HTP computes, has too few digits",
+                        out->digits);
+    return 0;
+}
+
+/* =====================================================================================
    ROUND                                                                          >>round
    Quantized weights: their scales, their values, and what rounding changed.
    Needs: >>config >>arena >>tensor >>static     Knows nothing of: operators, libraries
@@ -7377,7 +7476,7 @@ static void qnnrt_lower__custom(qnnrt_lower__job *job, const qnnrt_lower_custom 
 /* =====================================================================================
    GRAPH                                                                          >>graph
    A graph of the IR, node by node; its inputs and outputs.
-   Needs: >>config >>arena >>tensor >>static >>operator >>layout >>table >>custom
+   Needs: >>config >>arena >>tensor >>static >>operator >>layout >>table >>digits >>custom
    Knows nothing of: operators, builders
    ===================================================================================== */
 
@@ -7569,7 +7668,7 @@ static void qnnrt_lower__node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
     else if (rule < 0)
         qnnrt_lower__refuse(job->graph, "Compute it on the host, or change the model.",
                             "there is no rule to lower this operator");
-    else if (qnnrt_lower__holds(job, node) &&
+    else if (qnnrt_lower__holds(job, node) && qnnrt_lower__has_digits(job, node) &&
              qnnrt_lower__full(job, qnnrt_lower__functions[rule]))
         qnnrt_lower__functions[rule](job);
     qnnrt_arena_free(&job->lower->scratch);
@@ -9914,6 +10013,7 @@ QNNRT_LOWER_API qnnrt_result qnnrt_lower_graph(qnnrt_lower *lower, const qnnrt_i
     qnnrt_lower__forget(ir);
     qnnrt_lower__tensor(&job, QNNRT_TENSOR_INNER, lower->compute, 0, NULL);      /* number 0 */
     qnnrt_lower__add_inputs(&job);
+    qnnrt_lower__digits(&job);
     for (i = 0; i < ir->node_count && !lower->arena.failed; ++i)
         qnnrt_lower__node(&job, ir->nodes[i]);
     job.node = graph->node = NULL;
