@@ -803,8 +803,7 @@ static qnnrt_dtype qnnrt_compile__border(const qnnrt_compile *p, const qnnrt_com
 {
     const int outer = output ? index < part->outer_count : value->origin == QNNRT_IR_INPUT;
     /* Only hosts read and make integers that may not fit. */
-    if (value->dtype == QNNRT_DTYPE_I64 && value->ranged &&
-        (value->low < INT32_MIN || value->high > INT32_MAX)) return QNNRT_DTYPE_I64;
+    if (qnnrt_ir_is_wide(value)) return QNNRT_DTYPE_I64;
     if (!qnnrt_compile__is_float(value->dtype))
         return value->dtype == QNNRT_DTYPE_BOOL8 ? QNNRT_DTYPE_BOOL8 : QNNRT_DTYPE_I32;
     return outer ? p->outer : qnnrt_compile__compute(p, part->info.backend);

@@ -223,8 +223,7 @@ static qnnrt_dtype qnnrt_cpu_fallback__border_outside(const qnnrt_ir_value *valu
 {
     const qnnrt_dtype inside = qnnrt_cpu_fallback__border_inside(value);
     if (value->origin == QNNRT_IR_WEIGHT) return inside;
-    if (inside == QNNRT_DTYPE_I64 && value->ranged &&
-        (value->low < INT32_MIN || value->high > INT32_MAX)) return inside;
+    if (qnnrt_ir_is_wide(value)) return inside;
     return qnnrt_cpu_fallback__border_integer(inside) > 0 ? QNNRT_DTYPE_I32 :
            qnnrt_cpu_fallback__border_float(inside) ? QNNRT_DTYPE_F32 : inside;
 }

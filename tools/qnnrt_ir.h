@@ -458,6 +458,9 @@ typedef struct qnnrt_ir_run_desc {
 QNNRT_IR_API qnnrt_dtype qnnrt_ir_run_dtype(const qnnrt_ir_run_desc *desc,
                                             const qnnrt_ir_value *value);
 
+/* Return true if a value is int64 and its range is not within int32, which libraries have. */
+QNNRT_IR_API int qnnrt_ir_is_wide(const qnnrt_ir_value *value);
+
 /* Turn "relu_", "add_" and others that overwrite their input into "relu", "add": later readers of
    the input read the result instead, and a result that would become wider is converted.
    Returns also QNNRT_E_UNSUPPORTED if a later node or the graph's outputs read the memory through
@@ -10482,6 +10485,12 @@ QNNRT_IR_API qnnrt_dtype qnnrt_ir_run_dtype(const qnnrt_ir_run_desc *desc,
                                             const qnnrt_ir_value *value)
 {
     return qnnrt_ir__wide_dtype(value, desc != NULL && desc->wide);
+}
+
+QNNRT_IR_API int qnnrt_ir_is_wide(const qnnrt_ir_value *value)
+{
+    return value != NULL && value->dtype == QNNRT_DTYPE_I64 && value->ranged &&
+           (value->low < INT32_MIN || value->high > INT32_MAX);
 }
 
 static size_t qnnrt_ir__run_bytes(const qnnrt_ir__run *r, const qnnrt_ir_value *value)
