@@ -161,8 +161,10 @@ def generate(seed, number, ops, largest):
 
 
 def undefined(name, args, results):
-    """True where floats become integers that do not hold them: C does not define it."""
+    """True where floats become integers that do not hold them, which C does not define, and for places of NaN."""
     reals = [x for x in args if isinstance(x, torch.Tensor) and x.dtype.is_floating_point]
+    if name.startswith(("arg", "max.dim", "min.dim")) and any(x.isnan().any() for x in reals):
+        return True                                          # libraries do not choose NaN
     for x in results:
         if random_ops.kind(x) != "i" or not reals or name.startswith(("arg", "max", "min", "topk", "sort", "searchsorted", "bucketize")):
             continue
@@ -235,7 +237,7 @@ def noise_of(backend, seed, sign):
 def expected(p, backend):
     """Return {output: (torch's own value, lowest, highest, counted)}: bounds in float64."""
     p.native = evaluate(p, False)
-    runs = [evaluate(p, True)] + [evaluate(p, True, noise_of(backend, p.number * 2 + i // 2, 1 - i % 2 * 2)) for i in range(4)]
+    runs = [evaluate(p, True)] + [evaluate(p, True, noise_of(backend, p.number * 2 + i // 2, 1 - i % 2 * 2)) for i in range(6)]
     half = any(x.dtype in (torch.float16, torch.bfloat16) for x in p.native.values())
     found = {}
     for name in p.outputs():
@@ -276,6 +278,7 @@ def judge(want, got, backend):
         finite = counted & low.isfinite() & high.isfinite()
         scale = float(low[finite].abs().max()) if finite.any() else 0.0
         room = BARS[backend] * max(scale, 5e-2 if backend == "htp" else 1e-3) + 4 * (high - low)
+        room = room + {torch.float16: 1e-3, torch.bfloat16: 8e-3}.get(own.dtype, 0) * high.abs()
         near = (got >= low - room) & (got <= high + room)
         bad = counted & ~torch.where(low.isfinite(), same & near, same)
     else:
