@@ -4163,7 +4163,10 @@ static int32_t qnnrt_lower__conv2d(qnnrt_lower__job *job, const qnnrt_lower__con
         dims[2] == out[3])
         qnnrt_lower__refuse(job->graph, NULL, "one pixel becomes as many channels as the line has"
                             " columns");
-    /* Several outputs of a channel: HTP computes some forms wrong. */
+    /* Several outputs of a channel, and windows with gaps between them (seen with 96 channels): HTP
+       computes some forms wrong. */
+    if (target == QNNRT_LOWER_HTP &&
+        (stride[0] > c->kernel[1] || stride[1] > c->kernel[2])) depthwise = 0;
     if (target == QNNRT_LOWER_HTP && out[3] > c->groups &&
         (stride[0] > 1 || stride[1] > 1 || dilation[0] > 1 || dilation[1] > 1 || !c->weight_known))
         depthwise = 0;
@@ -6536,7 +6539,7 @@ static void qnnrt_lower__range(qnnrt_lower__job *job)
    DIGITS                                                                        >>digits
    Values that need more digits than float16 has, in which HTP computes: integers that are computed
    as floats, such as buckets of positions, and differences of cumulative sums.
-   Needs: >>config >>tensor     Knows nothing of: QNN operators
+   Needs: >>config >>arena >>tensor >>static     Knows nothing of: QNN operators
    ===================================================================================== */
 
 enum { QNNRT_LOWER__MOVES = 14 };                /* so many of these only move values */
@@ -9612,9 +9615,8 @@ static void qnnrt_lower__emit_part(qnnrt_lower *lower, qnnrt_lower__graph *graph
 /* =====================================================================================
    PUBLIC                                                                        >>public
    Public functions.
-   Needs: >>config >>arena >>tensor >>static >>table >>range >>round >>weight_only >>graph >>quant
-          >>cut
-          >>emit
+   Needs: >>config >>arena >>tensor >>static >>table >>range >>digits >>round >>weight_only >>graph
+          >>quant >>cut >>emit
    Knows nothing of: operators
    ===================================================================================== */
 
