@@ -7067,6 +7067,10 @@ static void qnnrt_ir__cook_read(qnnrt_ir__cook *cook, const qnnrt_ir_node *node)
             if (strncmp(qnnrt_ir__word_list[i].name, words, bytes) == 0 &&
                 qnnrt_ir__word_list[i].name[bytes] == '\0') break;
         cook->steps[at] = i < QNNRT_IR__WORDS ? &qnnrt_ir__word_list[i] : NULL;
+        if (i < QNNRT_IR__WORDS && qnnrt_ir__word_list[i].code == QNNRT_IR__MUL &&
+            cook->steps[at - 1] == NULL && cook->operand[at - 1] < 0 && cook->i[at - 1] == 1 &&
+            cook->f[at - 1] == 1)
+            cook->count -= 2;                                    /* times alpha, which is 1 */
         if (i < QNNRT_IR__WORDS) continue;
         cook->operand[at] = qnnrt_ir_recipe_operand(node, words, &number);
         cook->f[at] = number.f;
@@ -7094,8 +7098,27 @@ static void qnnrt_ir__cook_word(const qnnrt_ir__cook *cook, const qnnrt_ir__word
         for (k = 0; k < n; ++k) x[k].i = qnnrt_ir__word_integers(what, x[k].i, y[k].i);
     else if (word->call != NULL)
         for (k = 0; k < n; ++k) x[k].f = word->call(x[k].f);
-    else
-        for (k = 0; k < n; ++k) x[k].f = qnnrt_ir__word_floats(what, x[k].f, y[k].f);
+    else switch (what) {
+    case QNNRT_IR__ADD:
+        for (k = 0; k < n; ++k) x[k].f += y[k].f;
+        break;
+    case QNNRT_IR__SUB:
+        for (k = 0; k < n; ++k) x[k].f -= y[k].f;
+        break;
+    case QNNRT_IR__MUL:
+        for (k = 0; k < n; ++k) x[k].f *= y[k].f;
+        break;
+    case QNNRT_IR__DIV:
+        for (k = 0; k < n; ++k) x[k].f /= y[k].f;
+        break;
+    case QNNRT_IR__MAX:
+        for (k = 0; k < n; ++k) x[k].f = x[k].f > y[k].f || x[k].f != x[k].f ? x[k].f : y[k].f;
+        break;
+    case QNNRT_IR__MIN:
+        for (k = 0; k < n; ++k) x[k].f = x[k].f < y[k].f || x[k].f != x[k].f ? x[k].f : y[k].f;
+        break;
+    default: for (k = 0; k < n; ++k) x[k].f = qnnrt_ir__word_floats(what, x[k].f, y[k].f);
+    }
 }
 
 /* Compute a block of n elements; the result is the lowest of the stack. */
@@ -7116,25 +7139,36 @@ static void qnnrt_ir__cook_run(qnnrt_ir__cook *cook, int64_t n, int64_t ones)
         QNNRT_IR__MUST(top + 1 < QNNRT_IR__DEEP);
         if (cook->operand[s] >= 0)
             memcpy(cook->stack[top], cook->in[cook->operand[s]], sizeof cook->stack[top]);
-        else for (k = 0; k < n; ++k)
-            if (cook->whole) cook->stack[top][k].i = cook->i[s];
-            else cook->stack[top][k].f = cook->f[s];
+        else if (cook->whole)
+            for (k = 0; k < n; ++k) cook->stack[top][k].i = cook->i[s];
+        else
+            for (k = 0; k < n; ++k) cook->stack[top][k].f = cook->f[s];
         ++top;
     }
     QNNRT_IR__MUST(top == 1);
 }
 
-/* Read an element. Operands have the dtype of a result that is not bool: integers beside float32
-   are rounded to it. */
-static void qnnrt_ir__cook_load(qnnrt_ir__cook *cook, int input, int64_t lane,
-                                const qnnrt_ir__wide *x, int64_t at, qnnrt_dtype dtype)
+/* Read n elements, at their places or from `at` on. Operands have the dtype of a result that is not
+   bool: integers beside float32 are rounded to it. */
+static void qnnrt_ir__cook_load(const qnnrt_ir__cook *cook, qnnrt_ir__lane *to, int64_t n,
+                                const qnnrt_ir__wide *x, const int64_t *places, int64_t at,
+                                qnnrt_dtype dtype)
 {
-    if (cook->whole)
-        cook->in[input][lane].i = qnnrt_ir__cook_wrap(qnnrt_ir__wide_i(x, at), dtype);
-    else if (x->whole && dtype == QNNRT_DTYPE_F32)
-        cook->in[input][lane].f = (double)(float)qnnrt_ir__wide_i(x, at);
-    else
-        cook->in[input][lane].f = qnnrt_ir__wide_f(x, at);
+    const int rounds = x->whole && dtype == QNNRT_DTYPE_F32;
+    int64_t k;
+    float f;
+    if (places == NULL && x->dtype == QNNRT_DTYPE_F32) {
+        QNNRT_IR__MUST(at >= 0 && at + n <= x->count);
+        for (k = 0; k < n; ++k) {
+            memcpy(&f, x->data + (size_t)(at + k) * sizeof f, sizeof f);
+            to[k].f = (double)f;
+        }
+    } else for (k = 0; k < n; ++k) {
+        const int64_t place = places != NULL ? places[k] : at + k;
+        if (cook->whole) to[k].i = qnnrt_ir__cook_wrap(qnnrt_ir__wide_i(x, place), dtype);
+        else if (rounds) to[k].f = (double)(float)qnnrt_ir__wide_i(x, place);
+        else to[k].f = qnnrt_ir__wide_f(x, place);
+    }
 }
 
 static int qnnrt_ir__eval_glu(qnnrt_ir__eval *e)
@@ -7158,6 +7192,7 @@ static int qnnrt_ir__eval_element(qnnrt_ir__eval *e)
     qnnrt_ir__walk w;
     qnnrt_ir__cook cook;
     const int channels = strncmp(e->node->op, "prelu", 5) == 0 && e->in[1].rank == 1;
+    int64_t places[3][QNNRT_IR__COOKED];
     int i, used, walks = 0, flat[3];
     cook.whole = e->out->whole;
     qnnrt_ir__walk_begin(&w, e->out->rank, e->out->dims);
@@ -7176,17 +7211,20 @@ static int qnnrt_ir__eval_element(qnnrt_ir__eval *e)
     qnnrt_ir__cook_read(&cook, e->node);
     for (at = 0; at < count; at += n) {
         n = count - at < QNNRT_IR__COOKED ? count - at : (int64_t)QNNRT_IR__COOKED;
-        for (i = 0; i < used; ++i)
-            for (k = 0; x[i].bytes > 0 && flat[i] && k < n; ++k)
-                qnnrt_ir__cook_load(&cook, i, k, &x[i], at + k, e->out->dtype);
         for (k = 0; walks && k < n; ++k, qnnrt_ir__walk_next(&w))
-            for (i = 0; i < used; ++i)
-                if (x[i].bytes > 0 && !flat[i])
-                    qnnrt_ir__cook_load(&cook, i, k, &x[i], w.place[i], e->out->dtype);
+            for (i = 0; i < used; ++i) places[i][k] = w.place[i];
+        for (i = 0; i < used; ++i)
+            if (x[i].bytes > 0)
+                qnnrt_ir__cook_load(&cook, cook.in[i], n, &x[i], flat[i] ? NULL : places[i], at,
+                                    e->out->dtype);
         qnnrt_ir__cook_run(&cook, n, e->out->dtype == QNNRT_DTYPE_BOOL8 ? 1 : -1);
-        for (k = 0; k < n; ++k) {
-            if (cook.whole) qnnrt_ir__wide_set(e->out, at + k, cook.stack[0][k].i);
-            else qnnrt_ir__wide_put(e->out, at + k, cook.stack[0][k].f);
+        if (cook.whole)
+            for (k = 0; k < n; ++k) qnnrt_ir__wide_set(e->out, at + k, cook.stack[0][k].i);
+        else if (e->out->dtype != QNNRT_DTYPE_F32)
+            for (k = 0; k < n; ++k) qnnrt_ir__wide_put(e->out, at + k, cook.stack[0][k].f);
+        else for (k = 0; k < n; ++k) {
+            const float f = (float)cook.stack[0][k].f;
+            memcpy(qnnrt_ir__wide_room(e->out, at + k), &f, sizeof f);
         }
     }
     return 1;
