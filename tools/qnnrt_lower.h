@@ -5887,11 +5887,12 @@ static void qnnrt_lower__do_glu(qnnrt_lower__job *job)
     qnnrt_lower__set_view(job, &x);
 }
 
-/* div: with a rounding mode a recipe. */
-static void qnnrt_lower__do_divide(qnnrt_lower__job *job)
+/* add, sub, mul, div: recipes with a rounding mode, or where a number comes first. */
+static void qnnrt_lower__do_operands(qnnrt_lower__job *job)
 {
     const qnnrt_ir_attr *mode = qnnrt_ir_attr_find(job->node, "rounding_mode");
-    if (mode != NULL && mode->kind == QNNRT_IR_TEXT) qnnrt_lower__do_recipe(job);
+    if ((mode != NULL && mode->kind == QNNRT_IR_TEXT) ||
+        qnnrt_ir_attr_find(job->node, "self") != NULL) qnnrt_lower__do_recipe(job);
     else qnnrt_lower__do_arithmetic(job);
 }
 
@@ -6233,11 +6234,11 @@ static void qnnrt_lower__do_recurrent(qnnrt_lower__job *job)
     X("isinf.default", recipe, "ElementWiseAbs ElementWiseGreater", "") \
     X("pow.Tensor_Scalar", power, "ElementWiseMultiply ElementWiseSquareRoot ElementWiseRsqrt " \
       "ElementWiseDivide ElementWisePower", "") \
-    X("add.*", arithmetic, "ElementWiseAdd ElementWiseMultiply ElementWiseOr", "") \
-    X("sub.*", arithmetic, "ElementWiseSubtract ElementWiseMultiply", "bools") \
-    X("rsub.*", arithmetic, "ElementWiseSubtract ElementWiseMultiply", "bools") \
-    X("mul.*", arithmetic, "ElementWiseMultiply ElementWiseAnd", "") \
-    X("div.*", divide, "ElementWiseDivide, with rounding_mode more", "") \
+    X("add.*", operands, "ElementWiseAdd ElementWiseMultiply ElementWiseOr", "") \
+    X("sub.*", operands, "ElementWiseSubtract ElementWiseMultiply", "bools") \
+    X("rsub.*", operands, "ElementWiseSubtract ElementWiseMultiply", "bools") \
+    X("mul.*", operands, "ElementWiseMultiply ElementWiseAnd", "") \
+    X("div.*", operands, "ElementWiseDivide, with rounding_mode more", "") \
     X("floor_divide.*", recipe, "ElementWiseDivide ElementWiseFloor ElementWiseMod " \
       "ElementWiseSubtract", "") \
     X("remainder.*", recipe, "ElementWiseMod, or ElementWiseDivide ElementWiseFloor " \

@@ -84,6 +84,12 @@ static const struct { const char *op, *in, *attrs, *out; } cases[] = {
     { "repeat_interleave.self_int", "f2,3,4", "\"repeats\":3,\"dim\":1", "f2,9,4" },
     { "diff.default", "b2,5", "\"dim\":1", "b2,4" },
     { "expand.default", "f", "\"size\":[2,3]", "f2,3" },
+    /* a number first */
+    { "add.Tensor", "f2,3", "\"self\":2.5,\"alpha\":3", "f2,3" },
+    { "sub.Tensor", "f2,3", "\"self\":2.5", "f2,3" },
+    { "sub.Tensor", "n2,3", "\"self\":2", "n2,3" },
+    { "mul.Tensor", "f2,3", "\"self\":2.5", "f2,3" },
+    { "div.Tensor", "f2,3", "\"self\":2.5", "f2,3" },
     { "split.Tensor", "f4,3", "\"split_size\":4,\"dim\":0", "f4,3" },
 };
 
