@@ -56,6 +56,14 @@ def _cdist(a: Tensor, b: Tensor, p: float, compute_mode: Optional[int] = None) -
     return torch.linalg.vector_norm(a.unsqueeze(-2) - b.unsqueeze(-3), p, -1)
 
 
+@_rule("_euclidean_dist.default")
+def _distance(a: Tensor, b: Tensor) -> Any:
+    """Differences first: |a|^2 - 2ab + |b|^2 loses all digits of small distances in float16."""
+    if a.numel() * b.shape[-2] > 1 << 24:
+        return NotImplemented
+    return _cdist(a, b, 2.0)
+
+
 @_rule("searchsorted.Tensor")
 def _searchsorted(row: Tensor, x: Tensor, *, out_int32: bool = False, right: bool = False, side: Optional[str] = None,
                   sorter: Optional[Tensor] = None) -> Tensor:
