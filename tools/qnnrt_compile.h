@@ -766,11 +766,12 @@ static qnnrt_result qnnrt_compile__cut(qnnrt_compile *p, qnnrt_compile__graph *g
         qnnrt_compile__inputs(p, &graph->parts[i], &flow);
         qnnrt_compile__outputs(p, &graph->parts[i], &flow);
     }
+    if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     qnnrt_compile__leave_out(graph);
     if (graph->info.step_count == 0)
         return qnnrt_error_set(err, QNNRT_E_UNSUPPORTED, "graph \"%.200s\" has no output with "
                                "elements", graph->info.name);
-    return p->arena.failed ? qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory") : QNNRT_OK;
+    return QNNRT_OK;
 }
 
 /* =====================================================================================
