@@ -1070,7 +1070,7 @@ static double qnnrt_compile__einsum(const qnnrt_ir_node *node)
     for (i = 0; i < 128; ++i) sizes[i] = 1;
     for (; c != NULL && *c != '\0' && *c != '-'; ++c) {
         if (*c == ',') { ++k; d = 0; }
-        else if (*c == '.' || *c < 0) return 0;
+        else if (*c == '.' || (unsigned char)*c > 127) return 0;
         else if (*c != ' ') {
             const qnnrt_ir_value *x = qnnrt_ir_input(node, k);
             if (x == NULL || d >= x->rank) return 0;

@@ -9171,7 +9171,7 @@ static int qnnrt_ir__eval_blocks(qnnrt_ir__eval *e)
     uint32_t order[6], d;
     const uint32_t rank = qnnrt_ir_blocks(e->node, dims, order);
     qnnrt_ir__walk w;
-    int64_t moved[6], step = 1;
+    int64_t moved[6] = {0}, step = 1;
     for (d = rank; d-- > 0; step *= dims[d]) stride[d] = step;
     for (d = 0; d < rank; ++d) moved[d] = dims[order[d]];
     qnnrt_ir__walk_begin(&w, rank, moved);

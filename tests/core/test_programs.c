@@ -270,7 +270,7 @@ typedef struct class_ {             /* an input of the program as the caller see
 } class_;
 
 enum { WRONG_NOTHING, WRONG_FORGOTTEN, WRONG_NEEDLESS, WRONG_ORDER, WRONG_NAME, WRONG_FORBIDDEN,
-       WRONG_HOST_ONLY, WRONG_PLACES, WRONGS };
+       WRONG_NO_MODEL, WRONG_PLACES, WRONGS };
 static const struct { qnnrt_result result; const char *text; } wrongs[WRONGS] = {
     { QNNRT_OK, "right" },
     { QNNRT_E_MISMATCH, "a conversion is not asked for" },
@@ -278,7 +278,7 @@ static const struct { qnnrt_result result; const char *text; } wrongs[WRONGS] = 
     { QNNRT_E_ARG, "an edge leads back" },
     { QNNRT_E_NOT_FOUND, "an edge to nowhere" },
     { QNNRT_E_NOT_FOUND, "no backend can do it" },
-    { QNNRT_E_ARG, "no graph at all" },
+    { QNNRT_E_ARG, "a graph without a model" },
     { QNNRT_E_ARG, "a place destroys a value" } };
 
 static struct {
@@ -950,8 +950,7 @@ static void describe(void)
         if (s->forbidden && p.forbidden == NULL) p.forbidden = s->name;
     }
     shuffle_edges();
-    if (graphs == 0) p.wrong = WRONG_HOST_ONLY;
-    else if (p.forbidden != NULL) p.wrong = WRONG_FORBIDDEN;
+    if (p.forbidden != NULL) p.wrong = graphs == 0 ? WRONG_NO_MODEL : WRONG_FORBIDDEN;
     else if (chance(12)) spoil();
 }
 
@@ -1621,8 +1620,9 @@ static int write_program(const int *contexts, unsigned char *named, int *which)
 static void restart_one(qnnrt_manifest *model)
 {
     size_t dies = 0;
-    int b, at = (int)below((uint32_t)p.segment_count);
-    while (p.segments[at].place == HOST) at = (at + 1) % p.segment_count;
+    int b, i, at = (int)below((uint32_t)p.segment_count);
+    for (i = 0; i < p.segment_count && p.segments[at].place == HOST; ++i) at = (at + 1) % p.segment_count;
+    if (p.segments[at].place == HOST) return;        /* no library that could restart */
     b = p.segments[at].place;
     while (p.segments[dies].place != b) ++dies;
     TRY(write_inputs(1));
