@@ -8049,10 +8049,12 @@ static __inline__ __attribute__((always_inline)) void qnnrt_ir__gemm_terms(
     int64_t k;
     for (k = 0; k < count; ++k, a += QNNRT_IR__TILE, b += QNNRT_IR__TILE) {
         const row x = *(const row *)(const void *)b;
-        s0 += a[0] * x;
-        s1 += a[1] * x;
-        s2 += a[2] * x;
-        s3 += a[3] * x;
+        const row a0 = {a[0], a[0], a[0], a[0]}, a1 = {a[1], a[1], a[1], a[1]};
+        const row a2 = {a[2], a[2], a[2], a[2]}, a3 = {a[3], a[3], a[3], a[3]};
+        s0 += a0 * x;
+        s1 += a1 * x;
+        s2 += a2 * x;
+        s3 += a3 * x;
     }
     to[0] = s0;
     to[1] = s1;
