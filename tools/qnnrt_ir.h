@@ -8068,8 +8068,13 @@ static void qnnrt_ir__gemm_tile(const double *a, const double *b, int64_t count,
 }
 
 #if defined(__x86_64__)
-/* The same where the processor multiplies and adds 4 numbers at a time: the products of float32
-   are exact, so that the sums are the same. */
+/* Return true where the processor multiplies and adds 4 numbers at a time. */
+static int qnnrt_ir__gemm_fuses(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+/* The same there: the products of float32 are exact, so that the sums are the same. */
 __attribute__((target("avx2,fma")))
 static void qnnrt_ir__gemm_tile_wide(const double *a, const double *b, int64_t count, double *sums)
 {
@@ -8118,8 +8123,7 @@ static int qnnrt_ir__gemm_begin(qnnrt_ir__eval *e, qnnrt_ir__gemm *p, qnnrt_ir__
     p->alpha = p->beta = 1;
     p->tile = qnnrt_ir__gemm_tile;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        p->tile = qnnrt_ir__gemm_tile_wide;
+    if (qnnrt_ir__gemm_fuses()) p->tile = qnnrt_ir__gemm_tile_wide;
 #endif
     p->out = out;
     p->pack_a = (double *)qnnrt_ir__eval_get(e, QNNRT_IR__ROWS * QNNRT_IR__DEPTH, sizeof(double));
@@ -9520,7 +9524,8 @@ static int qnnrt_ir__eval_deform(qnnrt_ir__eval *e)
 /* =====================================================================================
    EVALUATION: RECURRENCE                                                    >>recurrence
    Recurrent layers, in double.
-   Needs: >>config >>shape_seq >>wide >>eval_math >>elements     Knows nothing of: convolutions
+   Needs: >>config >>shape_seq >>wide >>eval_math >>elements >>gemm
+   Knows nothing of: convolutions
    ===================================================================================== */
 
 /* Rows of results that are computed side by side. */
@@ -9566,7 +9571,7 @@ static inline void qnnrt_ir__layer_sums(const double *x, int64_t rows, int64_t d
         }
 }
 
-#if defined(__GNUC__) && defined(__x86_64__)
+#if defined(__x86_64__)
 __attribute__((target("avx2,fma")))
 static void qnnrt_ir__layer_sums_wide(const double *x, int64_t rows, int64_t depth, const double *w,
                                       const double *bias, int64_t columns, double *y)
@@ -9578,8 +9583,8 @@ static void qnnrt_ir__layer_sums_wide(const double *x, int64_t rows, int64_t dep
 static void qnnrt_ir__layer_product(const double *x, int64_t rows, int64_t depth, const double *w,
                                     const double *bias, int64_t columns, double *y)
 {
-#if defined(__GNUC__) && defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+#if defined(__x86_64__)
+    if (qnnrt_ir__gemm_fuses()) {
         qnnrt_ir__layer_sums_wide(x, rows, depth, w, bias, columns, y);
         return;
     }
