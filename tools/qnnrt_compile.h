@@ -1058,30 +1058,6 @@ static double qnnrt_compile__bytes(const qnnrt_ir_node *node)
     return bytes;
 }
 
-/* Return the product of the sizes of all letters of the equation of "einsum.default"; 0 where it
-   has no plain form. */
-static double qnnrt_compile__einsum(const qnnrt_ir_node *node)
-{
-    const qnnrt_ir_attr *equation = qnnrt_ir_attr_find(node, "equation");
-    const char *c = equation != NULL ? equation->text : NULL;
-    double sizes[128], all = 1;
-    size_t i, k = 0;
-    uint32_t d = 0;
-    for (i = 0; i < 128; ++i) sizes[i] = 1;
-    for (; c != NULL && *c != '\0' && *c != '-'; ++c) {
-        if (*c == ',') { ++k; d = 0; }
-        else if (*c == '.' || (unsigned char)*c > 127) return 0;
-        else if (*c != ' ') {
-            const qnnrt_ir_value *x = qnnrt_ir_input(node, k);
-            if (x == NULL || d >= x->rank) return 0;
-            if ((double)x->dims[d] > sizes[(int)*c]) sizes[(int)*c] = (double)x->dims[d];
-            ++d;
-        }
-    }
-    for (i = 0; i < 128; ++i) all *= sizes[i];
-    return c != NULL && k > 0 ? all : 0;
-}
-
 QNNRT_COMPILE_API double qnnrt_compile_macs(const qnnrt_ir_node *node)
 {
     static const struct { const char *op; int kind; } table[] = {
@@ -1089,8 +1065,7 @@ QNNRT_COMPILE_API double qnnrt_compile_macs(const qnnrt_ir_node *node)
         { "torchvision.deform_conv", 'c' }, { "deform_conv", 'c' },
         { "linear.", 'm' }, { "matmul.", 'm' }, { "mm.", 'm' }, { "bmm.", 'm' }, { "mv.", 'm' },
         { "_grouped_mm", 'm' }, { "addmm.", 'a' }, { "baddbmm.", 'a' }, { "addbmm.", 'a' },
-        { "scaled_dot_product", 's' }, { "lstm", 'r' }, { "gru", 'r' }, { "rnn_", 'r' },
-        { "einsum.", 'e' }
+        { "scaled_dot_product", 's' }, { "lstm", 'r' }, { "gru", 'r' }, { "rnn_", 'r' }
     };
     const qnnrt_ir_value *a = qnnrt_ir_input(node, 0), *b = qnnrt_ir_input(node, 1);
     const double out = node->output_count > 0 ? (double)node->outputs[0]->count : 0;
@@ -1109,7 +1084,6 @@ QNNRT_COMPILE_API double qnnrt_compile_macs(const qnnrt_ir_node *node)
     case 'm': return out * (double)a->dims[a->rank - 1];
     case 'a': return out * (double)b->dims[b->rank - 1];
     case 's': return b->rank < 2 ? 0 : 2 * (double)a->count * (double)b->dims[b->rank - 2];
-    case 'e': return qnnrt_compile__einsum(node);
     case 'r':                                        /* every matrix, once for each row of a */
         for (i = 1; i < node->input_count; ++i)
             if (node->inputs[i] != NULL && node->inputs[i]->rank == 2)
