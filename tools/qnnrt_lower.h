@@ -3029,8 +3029,9 @@ static void qnnrt_lower__do_logsumexp(qnnrt_lower__job *job)
     qnnrt_lower__reduce(job, "ReduceMax", &largest, axes);
     largest.tensor = qnnrt_lower__clamp(job, job->graph->bodies[largest.tensor].root, -most, most);
     x = qnnrt_lower__both(job, "ElementWiseSubtract", &x, &largest, x.dtype);
-    x.tensor = qnnrt_lower__clamp(job, job->graph->bodies[x.tensor].root, -80, HUGE_VAL);
-    qnnrt_lower__view_unary(job, "ElementWiseExp", &x);  /* HTP errs below -88 */
+    if (job->lower->desc.target == QNNRT_LOWER_HTP)      /* its Exp errs below -88 */
+        x.tensor = qnnrt_lower__clamp(job, job->graph->bodies[x.tensor].root, -80, HUGE_VAL);
+    qnnrt_lower__view_unary(job, "ElementWiseExp", &x);
     qnnrt_lower__reduce(job, "ReduceSum", &x, axes);
     qnnrt_lower__view_unary(job, "ElementWiseLog", &x);
     x = qnnrt_lower__both(job, "ElementWiseAdd", &x, &largest, x.dtype);
@@ -4166,9 +4167,9 @@ static int32_t qnnrt_lower__conv2d(qnnrt_lower__job *job, const qnnrt_lower__con
     /* Several outputs of a channel, and windows with gaps between them (seen with 96 channels): HTP
        computes some forms wrong. */
     if (target == QNNRT_LOWER_HTP &&
-        (stride[0] > c->kernel[1] || stride[1] > c->kernel[2])) depthwise = 0;
-    if (target == QNNRT_LOWER_HTP && out[3] > c->groups &&
-        (stride[0] > 1 || stride[1] > 1 || dilation[0] > 1 || dilation[1] > 1 || !c->weight_known))
+        (stride[0] > w[0] || stride[1] > w[1] ||
+         (out[3] > c->groups && (stride[0] > 1 || stride[1] > 1 || dilation[0] > 1 ||
+                                 dilation[1] > 1 || !c->weight_known))))
         depthwise = 0;
     memset(&p, 0, sizeof(p));
     qnnrt_lower__numbers(&p, "stride", QNNRT_DTYPE_U32, stride, 2, 0);
@@ -5807,13 +5808,13 @@ static int qnnrt_lower__item_words(qnnrt_lower__job *job, const char *words,
     return top == 1;
 }
 
-static void qnnrt_lower__do_recipe(qnnrt_lower__job *job)
+/* Let output 0 be what the words of a node compute. */
+static void qnnrt_lower__recipe(qnnrt_lower__job *job, const char *words)
 {
     const qnnrt_ir_node *node = job->node;
     const qnnrt_dtype made = qnnrt_lower__dtype(job, node->outputs[0]->dtype);
     qnnrt_dtype dtype = made;
     qnnrt_lower__item result;
-    const char *words = qnnrt_ir_recipe(node);
     size_t i;
     if (made == QNNRT_DTYPE_BOOL8) {
         dtype = QNNRT_DTYPE_I32;
@@ -5830,6 +5831,11 @@ static void qnnrt_lower__do_recipe(qnnrt_lower__job *job)
     qnnrt_lower__set_view(job, qnnrt_lower__item_view(job, &result, made));
 }
 
+static void qnnrt_lower__do_recipe(qnnrt_lower__job *job)
+{
+    qnnrt_lower__recipe(job, qnnrt_ir_recipe(job->node));
+}
+
 /* softplus: log(1 + exp(beta * x)) / beta, and mish: x * tanh(softplus(x)). HTP's operator is wrong
    by 0.012 near 0, and has garbage below -88. */
 static void qnnrt_lower__do_softplus(qnnrt_lower__job *job)
@@ -5839,11 +5845,7 @@ static void qnnrt_lower__do_softplus(qnnrt_lower__job *job)
     qnnrt_lower__view x;
     int32_t t, y;
     if (job->lower->desc.target == QNNRT_LOWER_HTP) {
-        const char *const words = mish ? "a -9 max a softplus tanh *" : qnnrt_ir_recipe(job->node);
-        const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
-        qnnrt_lower__item result;
-        if (qnnrt_lower__item_words(job, words, NULL, dtype, &result))
-            qnnrt_lower__set_view(job, qnnrt_lower__item_view(job, &result, dtype));
+        qnnrt_lower__recipe(job, mish ? "a -9 max a softplus tanh *" : qnnrt_ir_recipe(job->node));
         return;
     }
     t = qnnrt_lower__each(job, 0, &x);
@@ -5861,15 +5863,11 @@ static void qnnrt_lower__do_softplus(qnnrt_lower__job *job)
 /* sin, cos: not of an angle that can be large. */
 static void qnnrt_lower__do_angle(qnnrt_lower__job *job)
 {
-    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
-    const char *const words = job->node->op[0] == 's' ? "a sin" : "a cos";
-    qnnrt_lower__item result;
     if (job->lower->desc.target == QNNRT_LOWER_HTP && qnnrt_lower__is_angle(job->node->inputs[0]))
         qnnrt_lower__refuse(job->graph, "Compute it on the host, or give the graph cos and sin.",
                             "angles that are multiples of an input can be large, and HTP is wrong"
                             " from about 100 on");
-    if (qnnrt_lower__item_words(job, words, NULL, dtype, &result))
-        qnnrt_lower__set_view(job, qnnrt_lower__item_view(job, &result, dtype));
+    qnnrt_lower__recipe(job, job->node->op[0] == 's' ? "a sin" : "a cos");
 }
 
 /* glu: half of an axis times the sigmoid of the other half. */
