@@ -12,7 +12,6 @@ The exit status is 1 if one is wrong that KNOWN does not list."""
 import argparse
 import logging
 import os
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -103,11 +102,11 @@ def run(options, folder, model, args):
             continue
         work = folder + "/" + library
         tool = os.path.join(options.build, "qnnrt-run")
-        done = subprocess.run([tool, "compile", folder + "/export", "--output_dir", work, "--backends", role, "--backend_so", role + "=" + path],
-                              capture_output=True, text=True, check=False)
-        read, said = None, done.stderr or done.stdout
-        if done.returncode == 0:
-            settings = argparse.Namespace(tool=tool, seconds=300, gib=8)
+        settings = argparse.Namespace(tool=tool, seconds=300, gib=8)
+        status, _, said, _ = run_list.command([tool, "compile", folder + "/export", "--output_dir", work, "--backends", role, "--backend_so",
+                                               role + "=" + path], settings.seconds, settings.gib)
+        read = None
+        if status == 0:
             read, _, _, said = run_list.run_samples(settings, folder + "/export", graph, work, {role: path}, 1)
         if read is None:
             print("FAIL sweep/%s: %s" % (library, said))
