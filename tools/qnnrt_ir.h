@@ -3373,28 +3373,58 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     "bool ceil_mode=false"
 #define QNNRT_IR__AVG_POOL "ints kernel_size, ints? stride, ints padding=0, " \
     "bool ceil_mode=false, bool count_include_pad=true"
-#define QNNRT_IR__RESIZE_VEC "ints? output_size, floats? scale_factors"
-#define QNNRT_IR__RESIZE "ints output_size, float? scales, float? scales_d, float? scales_h, " \
-    "float? scales_w"
 #define QNNRT_IR__GRID "int interpolation_mode, int padding_mode, bool align_corners"
 #define QNNRT_IR__RECURRENT "bool has_biases=true, int num_layers=1, float dropout=0, " \
     "bool train=false, bool bidirectional=false, bool batch_first=false"
+/* Rows that are alike: operators of n inputs without arguments; of a tensor and a tensor or number;
+   of 1 to 3 dimensions; over some dimensions or all; with a size, or with factors beside it. */
+#define QNNRT_IR__THREE(X, n, shape, eval, a, b, c) X(a ".default", n, n, "", shape, eval) \
+    X(b ".default", n, n, "", shape, eval) X(c ".default", n, n, "", shape, eval)
+#define QNNRT_IR__SIX(X, n, shape, eval, a, b, c, d, e, f) \
+    QNNRT_IR__THREE(X, n, shape, eval, a, b, c) QNNRT_IR__THREE(X, n, shape, eval, d, e, f)
+#define QNNRT_IR__OTHER(X, name, shape) \
+    X(name ".Tensor", 1, 2, "Scalar? other", shape, element) \
+    X(name ".Scalar", 1, 1, "Scalar other", shape, element)
+#define QNNRT_IR__ADDING(X, name) \
+    X(name ".Tensor", 1, 2, "Scalar? other, Scalar alpha=1, Scalar? self", binary, element) \
+    X(name ".Scalar", 1, 1, "Scalar other, Scalar alpha=1", binary, element)
+#define QNNRT_IR__DIMS(X, name, rest, least, most, args, shape, eval) \
+    X(name "1" rest, least, most, args, shape, eval) \
+    X(name "2" rest, least, most, args, shape, eval) \
+    X(name "3" rest, least, most, args, shape, eval)
+#define QNNRT_IR__SPREAD(X, name, shape) \
+    X(name ".correction", 1, 1, "ints? dim, Scalar? correction=1, bool keepdim=false", shape, \
+      reduce) \
+    X(name ".dim", 1, 1, "ints? dim, bool unbiased=true, bool keepdim=false", shape, reduce) \
+    X(name ".default", 1, 1, "bool unbiased=true", shape, reduce)
+#define QNNRT_IR__TRUTH(X, name) \
+    X(name ".default", 1, 1, "", any, reduce) \
+    X(name ".dim", 1, 1, "int dim, bool keepdim=false", any, reduce) \
+    X(name ".dims", 1, 1, "ints? dim, bool keepdim=false", any, reduce)
+#define QNNRT_IR__RESIZE(X, name, corners) \
+    X(name ".vec", 1, 1, corners "ints? output_size, floats? scale_factors", upsample, bands) \
+    X(name ".default", 1, 1, corners "ints output_size, float? scales, float? scales_d, " \
+      "float? scales_h, float? scales_w", upsample, bands)
 #define QNNRT_IR__OPS(X) \
     /* one input, element by element */ \
-    X("relu.default", 1, 1, "", same, element) \
-    X("relu6.default", 1, 1, "", same, element) \
-    X("silu.default", 1, 1, "", float, element) \
+    QNNRT_IR__SIX(X, 1, same, element, "relu", "relu6", "neg", "abs", "sign", "sgn") \
+    QNNRT_IR__THREE(X, 1, same, element, "floor", "ceil", "round") \
+    X("trunc.default", 1, 1, "", same, element) \
+    X("bitwise_not.default", 1, 1, "", same, element) \
+    QNNRT_IR__THREE(X, 1, float, element, "silu", "mish", "frac") \
+    QNNRT_IR__THREE(X, 1, float, element, "hardsigmoid", "hardswish", "log_sigmoid") \
+    QNNRT_IR__SIX(X, 1, real, element, "sigmoid", "tanh", "rsqrt", "sqrt", "reciprocal", "exp") \
+    QNNRT_IR__SIX(X, 1, real, element, "log", "log2", "log10", "log1p", "exp2", "expm1") \
+    QNNRT_IR__SIX(X, 1, real, element, "cos", "sin", "tan", "acos", "asin", "atan") \
+    QNNRT_IR__SIX(X, 1, real, element, "cosh", "sinh", "acosh", "asinh", "atanh", "sinc") \
+    QNNRT_IR__SIX(X, 1, real, element, "erf", "erfc", "erfinv", "lgamma", "deg2rad", "rad2deg") \
+    QNNRT_IR__THREE(X, 1, test, element, "logical_not", "isnan", "isinf") \
+    QNNRT_IR__THREE(X, 1, test, element, "isfinite", "isposinf", "isneginf") \
     X("gelu.default", 1, 1, "str approximate=none", float, element) \
-    X("sigmoid.default", 1, 1, "", real, element) \
-    X("tanh.default", 1, 1, "", real, element) \
     X("hardtanh.default", 1, 1, "Scalar min_val=-1, Scalar max_val=1", same, element) \
-    X("hardsigmoid.default", 1, 1, "", float, element) \
-    X("hardswish.default", 1, 1, "", float, element) \
     X("leaky_relu.default", 1, 1, "Scalar negative_slope=0.01", float, element) \
     X("elu.default", 1, 1, "Scalar alpha=1, Scalar scale=1, Scalar input_scale=1", float, element) \
     X("softplus.default", 1, 1, "Scalar beta=1, Scalar threshold=20", float, element) \
-    X("mish.default", 1, 1, "", float, element) \
-    X("log_sigmoid.default", 1, 1, "", float, element) \
     X("selu.default", 1, 1, "", float, element) \
     X("glu.default", 1, 1, "int dim=-1", glu, glu) \
     X("celu.default", 1, 1, "Scalar alpha=1", float, element) \
@@ -3403,54 +3433,10 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("threshold.default", 1, 1, "Scalar threshold, Scalar value", same, element) \
     X("prelu.default", 2, 2, "", prelu, element) \
     X("_prelu_kernel.default", 2, 2, "", binary, element) \
-    X("neg.default", 1, 1, "", same, element) \
-    X("abs.default", 1, 1, "", same, element) \
-    X("sign.default", 1, 1, "", same, element) \
-    X("sgn.default", 1, 1, "", same, element) \
-    X("floor.default", 1, 1, "", same, element) \
-    X("ceil.default", 1, 1, "", same, element) \
-    X("round.default", 1, 1, "", same, element) \
     X("round.decimals", 1, 1, "int decimals=0", same, element) \
-    X("frac.default", 1, 1, "", float, element) \
-    X("trunc.default", 1, 1, "", same, element) \
     X("square.default", 1, 1, "", square, element) \
-    X("rsqrt.default", 1, 1, "", real, element) \
-    X("sqrt.default", 1, 1, "", real, element) \
-    X("reciprocal.default", 1, 1, "", real, element) \
-    X("exp.default", 1, 1, "", real, element) \
-    X("log.default", 1, 1, "", real, element) \
-    X("log2.default", 1, 1, "", real, element) \
-    X("erf.default", 1, 1, "", real, element) \
-    X("cos.default", 1, 1, "", real, element) \
-    X("sin.default", 1, 1, "", real, element) \
-    X("tan.default", 1, 1, "", real, element) \
-    X("asin.default", 1, 1, "", real, element) \
-    X("acos.default", 1, 1, "", real, element) \
-    X("atan.default", 1, 1, "", real, element) \
-    X("sinh.default", 1, 1, "", real, element) \
-    X("cosh.default", 1, 1, "", real, element) \
-    X("asinh.default", 1, 1, "", real, element) \
-    X("acosh.default", 1, 1, "", real, element) \
-    X("atanh.default", 1, 1, "", real, element) \
-    X("exp2.default", 1, 1, "", real, element) \
-    X("expm1.default", 1, 1, "", real, element) \
-    X("log10.default", 1, 1, "", real, element) \
-    X("log1p.default", 1, 1, "", real, element) \
-    X("erfc.default", 1, 1, "", real, element) \
-    X("erfinv.default", 1, 1, "", real, element) \
-    X("lgamma.default", 1, 1, "", real, element) \
-    X("sinc.default", 1, 1, "", real, element) \
-    X("deg2rad.default", 1, 1, "", real, element) \
-    X("rad2deg.default", 1, 1, "", real, element) \
     X("logit.default", 1, 1, "float? eps", real, element) \
-    X("logical_not.default", 1, 1, "", test, element) \
-    X("isnan.default", 1, 1, "", test, element) \
-    X("isinf.default", 1, 1, "", test, element) \
-    X("isfinite.default", 1, 1, "", test, element) \
-    X("isposinf.default", 1, 1, "", test, element) \
-    X("isneginf.default", 1, 1, "", test, element) \
     X("nan_to_num.default", 1, 1, "float? nan=0, float? posinf, float? neginf", same, element) \
-    X("bitwise_not.default", 1, 1, "", same, element) \
     X("clamp.default", 1, 1, "Scalar? min, Scalar? max", clamp, element) \
     X("clamp.Tensor", 1, 3, "", binary, element) \
     X("clamp_min.Tensor", 2, 2, "", binary, element) \
@@ -3462,12 +3448,7 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("dropout.default", 1, 1, "float p, bool train", same, copy) \
     X("feature_dropout.default", 1, 1, "float p, bool train", same, copy) \
     /* two inputs, or one and a number */ \
-    X("add.Tensor", 1, 2, "Scalar? other, Scalar alpha=1, Scalar? self", binary, element) \
-    X("add.Scalar", 1, 1, "Scalar other, Scalar alpha=1", binary, element) \
-    X("sub.Tensor", 1, 2, "Scalar? other, Scalar alpha=1, Scalar? self", binary, element) \
-    X("sub.Scalar", 1, 1, "Scalar other, Scalar alpha=1", binary, element) \
-    X("rsub.Tensor", 1, 2, "Scalar? other, Scalar alpha=1, Scalar? self", binary, element) \
-    X("rsub.Scalar", 1, 1, "Scalar other, Scalar alpha=1", binary, element) \
+    QNNRT_IR__ADDING(X, "add") QNNRT_IR__ADDING(X, "sub") QNNRT_IR__ADDING(X, "rsub") \
     X("mul.Tensor", 1, 2, "Scalar? other, Scalar? self", binary, element) \
     X("mul.Scalar", 1, 1, "Scalar other", binary, element) \
     X("div.Tensor", 1, 2, "Scalar? other, Scalar? self", divide, element) \
@@ -3476,64 +3457,33 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("div.Scalar_mode", 1, 1, "Scalar other, str? rounding_mode", divide, element) \
     X("floor_divide.default", 1, 2, "Scalar? other", binary, element) \
     X("floor_divide.Scalar", 1, 1, "Scalar other", binary, element) \
-    X("remainder.Scalar", 1, 1, "Scalar other", binary, element) \
-    X("remainder.Tensor", 1, 2, "Scalar? other", binary, element) \
+    QNNRT_IR__OTHER(X, "remainder", binary) QNNRT_IR__OTHER(X, "fmod", binary) \
     X("remainder.Scalar_Tensor", 1, 1, "Scalar self", binary, element) \
-    X("fmod.Scalar", 1, 1, "Scalar other", binary, element) \
-    X("fmod.Tensor", 1, 2, "Scalar? other", binary, element) \
     X("pow.Tensor_Scalar", 1, 1, "Scalar exponent", binary, element) \
     X("pow.Tensor_Tensor", 1, 2, "Scalar? exponent", binary, element) \
     X("pow.Scalar", 1, 1, "Scalar self", binary, element) \
-    X("maximum.default", 2, 2, "", binary, element) \
-    X("minimum.default", 2, 2, "", binary, element) \
+    QNNRT_IR__SIX(X, 2, binary, element, "maximum", "minimum", "fmax", "fmin", "hypot", \
+                  "heaviside") \
+    X("logaddexp.default", 2, 2, "", binary, element) \
     X("max.other", 2, 2, "", binary, element) \
     X("min.other", 2, 2, "", binary, element) \
-    X("fmax.default", 2, 2, "", binary, element) \
-    X("fmin.default", 2, 2, "", binary, element) \
     X("atan2.default", 2, 2, "", divide, element) \
-    X("hypot.default", 2, 2, "", binary, element) \
-    X("copysign.Tensor", 1, 2, "Scalar? other", divide, element) \
-    X("copysign.Scalar", 1, 1, "Scalar other", divide, element) \
+    QNNRT_IR__OTHER(X, "copysign", divide) \
     X("xlogy.Tensor", 1, 2, "Scalar? other", divide, element) \
     X("xlogy.Scalar_Other", 1, 1, "Scalar other", divide, element) \
     X("xlogy.Scalar_Self", 1, 1, "Scalar self", divide, element) \
-    X("logaddexp.default", 2, 2, "", binary, element) \
-    X("heaviside.default", 2, 2, "", binary, element) \
     X("lerp.Scalar", 2, 2, "Scalar weight", binary, element) \
     X("lerp.Tensor", 3, 3, "", binary, element) \
     X("addcmul.default", 3, 3, "Scalar value=1", binary, element) \
     X("addcdiv.default", 3, 3, "Scalar value=1", divide, element) \
-    X("eq.Tensor", 1, 2, "Scalar? other", compare, element) \
-    X("eq.Scalar", 1, 1, "Scalar other", compare, element) \
-    X("ne.Tensor", 1, 2, "Scalar? other", compare, element) \
-    X("ne.Scalar", 1, 1, "Scalar other", compare, element) \
-    X("lt.Tensor", 1, 2, "Scalar? other", compare, element) \
-    X("lt.Scalar", 1, 1, "Scalar other", compare, element) \
-    X("le.Tensor", 1, 2, "Scalar? other", compare, element) \
-    X("le.Scalar", 1, 1, "Scalar other", compare, element) \
-    X("gt.Tensor", 1, 2, "Scalar? other", compare, element) \
-    X("gt.Scalar", 1, 1, "Scalar other", compare, element) \
-    X("ge.Tensor", 1, 2, "Scalar? other", compare, element) \
-    X("ge.Scalar", 1, 1, "Scalar other", compare, element) \
-    X("logical_and.default", 2, 2, "", compare, element) \
-    X("logical_or.default", 2, 2, "", compare, element) \
-    X("logical_xor.default", 2, 2, "", compare, element) \
-    X("__and__.Tensor", 1, 2, "Scalar? other", bits, element) \
-    X("__and__.Scalar", 1, 1, "Scalar other", bits, element) \
-    X("__or__.Tensor", 1, 2, "Scalar? other", bits, element) \
-    X("__or__.Scalar", 1, 1, "Scalar other", bits, element) \
-    X("__xor__.Tensor", 1, 2, "Scalar? other", bits, element) \
-    X("__xor__.Scalar", 1, 1, "Scalar other", bits, element) \
-    X("bitwise_and.Tensor", 1, 2, "Scalar? other", bits, element) \
-    X("bitwise_or.Tensor", 1, 2, "Scalar? other", bits, element) \
-    X("bitwise_xor.Tensor", 1, 2, "Scalar? other", bits, element) \
-    X("bitwise_and.Scalar", 1, 1, "Scalar other", bits, element) \
-    X("bitwise_or.Scalar", 1, 1, "Scalar other", bits, element) \
-    X("bitwise_xor.Scalar", 1, 1, "Scalar other", bits, element) \
-    X("__lshift__.Tensor", 1, 2, "Scalar? other", bits, element) \
-    X("__lshift__.Scalar", 1, 1, "Scalar other", bits, element) \
-    X("__rshift__.Tensor", 1, 2, "Scalar? other", bits, element) \
-    X("__rshift__.Scalar", 1, 1, "Scalar other", bits, element) \
+    QNNRT_IR__OTHER(X, "eq", compare) QNNRT_IR__OTHER(X, "ne", compare) \
+    QNNRT_IR__OTHER(X, "lt", compare) QNNRT_IR__OTHER(X, "le", compare) \
+    QNNRT_IR__OTHER(X, "gt", compare) QNNRT_IR__OTHER(X, "ge", compare) \
+    QNNRT_IR__THREE(X, 2, compare, element, "logical_and", "logical_or", "logical_xor") \
+    QNNRT_IR__OTHER(X, "__and__", bits) QNNRT_IR__OTHER(X, "bitwise_and", bits) \
+    QNNRT_IR__OTHER(X, "__or__", bits) QNNRT_IR__OTHER(X, "bitwise_or", bits) \
+    QNNRT_IR__OTHER(X, "__xor__", bits) QNNRT_IR__OTHER(X, "bitwise_xor", bits) \
+    QNNRT_IR__OTHER(X, "__lshift__", bits) QNNRT_IR__OTHER(X, "__rshift__", bits) \
     X("bitwise_left_shift.Tensor", 1, 2, "Scalar? other", bits, element) \
     X("bitwise_left_shift.Tensor_Scalar", 1, 1, "Scalar other", bits, element) \
     X("bitwise_right_shift.Tensor", 1, 2, "Scalar? other", bits, element) \
@@ -3557,12 +3507,7 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("min.default", 1, 1, "", reduce, reduce) \
     X("max.dim", 1, 1, "int dim, bool keepdim=false", extreme, reduce) \
     X("min.dim", 1, 1, "int dim, bool keepdim=false", extreme, reduce) \
-    X("any.default", 1, 1, "", any, reduce) \
-    X("any.dim", 1, 1, "int dim, bool keepdim=false", any, reduce) \
-    X("any.dims", 1, 1, "ints? dim, bool keepdim=false", any, reduce) \
-    X("all.default", 1, 1, "", any, reduce) \
-    X("all.dim", 1, 1, "int dim, bool keepdim=false", any, reduce) \
-    X("all.dims", 1, 1, "ints? dim, bool keepdim=false", any, reduce) \
+    QNNRT_IR__TRUTH(X, "any") QNNRT_IR__TRUTH(X, "all") \
     X("argmax.default", 1, 1, "int? dim, bool keepdim=false", best, reduce) \
     X("argmin.default", 1, 1, "int? dim, bool keepdim=false", best, reduce) \
     X("topk.default", 1, 1, "int k, int dim=-1, bool largest=true, bool sorted=true", topk, \
@@ -3586,20 +3531,8 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("bucketize.Tensor", 2, 2, "bool out_int32=false, bool right=false", search, search) \
     X("histc.default", 1, 1, "int bins=100, Scalar min=0, Scalar max=0", counts, counts) \
     X("bincount.default", 1, 2, "int minlength=0", counts, counts) \
-    X("var.correction", 1, 1, "ints? dim, Scalar? correction=1, bool keepdim=false", norm, reduce) \
-    X("var.dim", 1, 1, "ints? dim, bool unbiased=true, bool keepdim=false", norm, reduce) \
-    X("var.default", 1, 1, "bool unbiased=true", norm, reduce) \
-    X("std.correction", 1, 1, "ints? dim, Scalar? correction=1, bool keepdim=false", norm, reduce) \
-    X("std.dim", 1, 1, "ints? dim, bool unbiased=true, bool keepdim=false", norm, reduce) \
-    X("std.default", 1, 1, "bool unbiased=true", norm, reduce) \
-    X("var_mean.correction", 1, 1, "ints? dim, Scalar? correction=1, bool keepdim=false", \
-      moments, reduce) \
-    X("var_mean.dim", 1, 1, "ints? dim, bool unbiased=true, bool keepdim=false", moments, reduce) \
-    X("var_mean.default", 1, 1, "bool unbiased=true", moments, reduce) \
-    X("std_mean.correction", 1, 1, "ints? dim, Scalar? correction=1, bool keepdim=false", \
-      moments, reduce) \
-    X("std_mean.dim", 1, 1, "ints? dim, bool unbiased=true, bool keepdim=false", moments, reduce) \
-    X("std_mean.default", 1, 1, "bool unbiased=true", moments, reduce) \
+    QNNRT_IR__SPREAD(X, "var", norm) QNNRT_IR__SPREAD(X, "var_mean", moments) \
+    QNNRT_IR__SPREAD(X, "std", norm) QNNRT_IR__SPREAD(X, "std_mean", moments) \
     X("logsumexp.default", 1, 1, "ints? dim, bool keepdim=false", logsumexp, reduce) \
     X("linalg_vector_norm.default", 1, 1, \
       "Scalar ord=2, ints? dim, bool keepdim=false, dtype? dtype", norm, reduce) \
@@ -3610,12 +3543,8 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("log_softmax.int", 1, 1, "int dim, dtype? dtype", softmax, softmax) \
     X("_safe_softmax.default", 1, 1, "int dim, dtype? dtype", softmax, softmax) \
     /* copies and casts */ \
-    X("alias.default", 1, 1, "", same, copy) \
-    X("detach.default", 1, 1, "", same, copy) \
-    X("clone.default", 1, 1, "", same, copy) \
-    X("contiguous.default", 1, 1, "", same, copy) \
-    X("lift_fresh_copy.default", 1, 1, "", same, copy) \
-    X("lift_fresh.default", 1, 1, "", same, copy) \
+    QNNRT_IR__THREE(X, 1, same, copy, "alias", "detach", "clone") \
+    QNNRT_IR__THREE(X, 1, same, copy, "contiguous", "lift_fresh_copy", "lift_fresh") \
     X("to.dtype", 1, 1, "dtype dtype", to, copy) \
     X("to.dtype_layout", 1, 1, "dtype? dtype", to, copy) \
     X("to.device", 1, 1, "dtype dtype", to, copy) \
@@ -3639,9 +3568,7 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("permute.default", 1, 1, "ints dims", permute, strided) \
     X("transpose.int", 1, 1, "int dim0, int dim1", transpose, strided) \
     X("swapaxes.default", 1, 1, "int axis0, int axis1", transpose, strided) \
-    X("t.default", 1, 1, "", t, strided) \
-    X("mT.default", 1, 1, "", t, strided) \
-    X("numpy_T.default", 1, 1, "", t, strided) \
+    QNNRT_IR__THREE(X, 1, t, strided, "t", "mT", "numpy_T") \
     X("movedim.int", 1, 1, "int source, int destination", movedim, strided) \
     X("movedim.intlist", 1, 1, "ints source, ints destination", movedim, strided) \
     X("slice.Tensor", 1, 1, "int dim=0, int? start, int? end, int step=1", slice, strided) \
@@ -3703,19 +3630,13 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     /* layers */ \
     X("linear.default", 2, 3, "", linear, linear) \
     X("matmul.default", 2, 2, "bool transpose_b=false", matmul, matmul) \
-    X("mm.default", 2, 2, "", matmul, matmul) \
-    X("bmm.default", 2, 2, "", matmul, matmul) \
-    X("mv.default", 2, 2, "", matmul, matmul) \
+    QNNRT_IR__THREE(X, 2, matmul, matmul, "mm", "bmm", "mv") \
     X("_grouped_mm.default", 3, 3, "dtype? out_dtype", grouped, grouped) \
     X("transformers.grouped_mm_fallback.default", 3, 3, "", grouped, grouped) \
     X("addmm.default", 3, 3, "Scalar beta=1, Scalar alpha=1", addmm, addmm) \
     X("baddbmm.default", 3, 3, "Scalar beta=1, Scalar alpha=1", addmm, addmm) \
-    X("conv1d.default", 2, 3, QNNRT_IR__CONV, conv, conv) \
-    X("conv2d.default", 2, 3, QNNRT_IR__CONV, conv, conv) \
-    X("conv3d.default", 2, 3, QNNRT_IR__CONV, conv, conv) \
-    X("conv3d.padding", 2, 3, QNNRT_IR__CONV_SAME, conv, conv) \
-    X("conv1d.padding", 2, 3, QNNRT_IR__CONV_SAME, conv, conv) \
-    X("conv2d.padding", 2, 3, QNNRT_IR__CONV_SAME, conv, conv) \
+    QNNRT_IR__DIMS(X, "conv", "d.default", 2, 3, QNNRT_IR__CONV, conv, conv) \
+    QNNRT_IR__DIMS(X, "conv", "d.padding", 2, 3, QNNRT_IR__CONV_SAME, conv, conv) \
     X("conv_transpose1d.default", 2, 3, QNNRT_IR__DECONV, deconv, deconv) \
     X("conv_transpose2d.input", 2, 3, QNNRT_IR__DECONV, deconv, deconv) \
     X("conv_transpose3d.input", 2, 3, QNNRT_IR__DECONV, deconv, deconv) \
@@ -3724,55 +3645,25 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("torchvision.deform_conv2d.default", 5, 5, "int stride_h, int stride_w, int pad_h, " \
       "int pad_w, int dilation_h, int dilation_w, int groups, int offset_groups, bool use_mask", \
       deform, deform) \
-    X("max_pool1d.default", 1, 1, QNNRT_IR__MAX_POOL, pool, most) \
-    X("max_pool2d.default", 1, 1, QNNRT_IR__MAX_POOL, pool, most) \
-    X("max_pool3d.default", 1, 1, QNNRT_IR__MAX_POOL, pool, most) \
-    X("max_pool1d_with_indices.default", 1, 1, QNNRT_IR__MAX_POOL, pool, most) \
-    X("max_pool2d_with_indices.default", 1, 1, QNNRT_IR__MAX_POOL, pool, most) \
-    X("max_pool3d_with_indices.default", 1, 1, QNNRT_IR__MAX_POOL, pool, most) \
+    QNNRT_IR__DIMS(X, "max_pool", "d.default", 1, 1, QNNRT_IR__MAX_POOL, pool, most) \
+    QNNRT_IR__DIMS(X, "max_pool", "d_with_indices.default", 1, 1, QNNRT_IR__MAX_POOL, pool, most) \
     X("avg_pool1d.default", 1, 1, QNNRT_IR__AVG_POOL, pool, bands) \
     X("avg_pool2d.default", 1, 1, QNNRT_IR__AVG_POOL ", int? divisor_override", pool, bands) \
     X("avg_pool3d.default", 1, 1, QNNRT_IR__AVG_POOL ", int? divisor_override", pool, bands) \
-    X("adaptive_avg_pool1d.default", 1, 1, "ints output_size", adaptive, bands) \
-    X("adaptive_avg_pool2d.default", 1, 1, "ints output_size", adaptive, bands) \
-    X("adaptive_avg_pool3d.default", 1, 1, "ints output_size", adaptive, bands) \
-    X("adaptive_max_pool1d.default", 1, 1, "ints output_size", adaptive, most) \
-    X("adaptive_max_pool2d.default", 1, 1, "ints output_size", adaptive, most) \
-    X("adaptive_max_pool3d.default", 1, 1, "ints output_size", adaptive, most) \
-    X("upsample_nearest1d.vec", 1, 1, QNNRT_IR__RESIZE_VEC, upsample, bands) \
-    X("upsample_nearest1d.default", 1, 1, QNNRT_IR__RESIZE, upsample, bands) \
-    X("upsample_nearest2d.vec", 1, 1, QNNRT_IR__RESIZE_VEC, upsample, bands) \
-    X("upsample_nearest2d.default", 1, 1, QNNRT_IR__RESIZE, upsample, bands) \
-    X("upsample_nearest3d.vec", 1, 1, QNNRT_IR__RESIZE_VEC, upsample, bands) \
-    X("upsample_nearest3d.default", 1, 1, QNNRT_IR__RESIZE, upsample, bands) \
-    X("_upsample_nearest_exact1d.vec", 1, 1, QNNRT_IR__RESIZE_VEC, upsample, bands) \
-    X("_upsample_nearest_exact1d.default", 1, 1, QNNRT_IR__RESIZE, upsample, bands) \
-    X("_upsample_nearest_exact2d.vec", 1, 1, QNNRT_IR__RESIZE_VEC, upsample, bands) \
-    X("_upsample_nearest_exact2d.default", 1, 1, QNNRT_IR__RESIZE, upsample, bands) \
-    X("_upsample_nearest_exact3d.vec", 1, 1, QNNRT_IR__RESIZE_VEC, upsample, bands) \
-    X("_upsample_nearest_exact3d.default", 1, 1, QNNRT_IR__RESIZE, upsample, bands) \
-    X("upsample_linear1d.vec", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE_VEC, upsample, bands) \
-    X("upsample_linear1d.default", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE, upsample, bands) \
-    X("upsample_bilinear2d.vec", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE_VEC, \
-      upsample, bands) \
-    X("upsample_bilinear2d.default", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE, \
-      upsample, bands) \
-    X("upsample_trilinear3d.vec", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE_VEC, \
-      upsample, bands) \
-    X("upsample_trilinear3d.default", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE, \
-      upsample, bands) \
-    X("upsample_bicubic2d.vec", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE_VEC, \
-      upsample, bands) \
-    X("upsample_bicubic2d.default", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE, \
-      upsample, bands) \
-    X("_upsample_bilinear2d_aa.vec", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE_VEC, \
-      upsample, bands) \
-    X("_upsample_bilinear2d_aa.default", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE, \
-      upsample, bands) \
-    X("_upsample_bicubic2d_aa.vec", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE_VEC, \
-      upsample, bands) \
-    X("_upsample_bicubic2d_aa.default", 1, 1, "bool align_corners, " QNNRT_IR__RESIZE, \
-      upsample, bands) \
+    QNNRT_IR__DIMS(X, "adaptive_avg_pool", "d.default", 1, 1, "ints output_size", adaptive, bands) \
+    QNNRT_IR__DIMS(X, "adaptive_max_pool", "d.default", 1, 1, "ints output_size", adaptive, most) \
+    QNNRT_IR__RESIZE(X, "upsample_nearest1d", "") \
+    QNNRT_IR__RESIZE(X, "upsample_nearest2d", "") \
+    QNNRT_IR__RESIZE(X, "upsample_nearest3d", "") \
+    QNNRT_IR__RESIZE(X, "_upsample_nearest_exact1d", "") \
+    QNNRT_IR__RESIZE(X, "_upsample_nearest_exact2d", "") \
+    QNNRT_IR__RESIZE(X, "_upsample_nearest_exact3d", "") \
+    QNNRT_IR__RESIZE(X, "upsample_linear1d", "bool align_corners, ") \
+    QNNRT_IR__RESIZE(X, "upsample_bilinear2d", "bool align_corners, ") \
+    QNNRT_IR__RESIZE(X, "upsample_trilinear3d", "bool align_corners, ") \
+    QNNRT_IR__RESIZE(X, "upsample_bicubic2d", "bool align_corners, ") \
+    QNNRT_IR__RESIZE(X, "_upsample_bilinear2d_aa", "bool align_corners, ") \
+    QNNRT_IR__RESIZE(X, "_upsample_bicubic2d_aa", "bool align_corners, ") \
     X("grid_sampler.default", 2, 2, QNNRT_IR__GRID, grid, grid) \
     X("grid_sampler_2d.default", 2, 2, QNNRT_IR__GRID, grid, grid) \
     X("grid_sampler_3d.default", 2, 2, QNNRT_IR__GRID, grid, grid) \

@@ -27,15 +27,19 @@ PLAIN = {"int": "c_int", "size_t": "c_size_t", "float": "c_float", "double": "c_
          "uint64_t": "c_uint64", "char": "c_char", "unsigned char": "c_ubyte", "unsigned": "c_uint"}
 
 
+def expand(text):
+    """What the preprocessor makes of a text."""
+    command = os.environ.get("CC", "cc").split() + ["-std=c99", "-E", "-I", TOP, "-I", os.path.join(TOP, "tools"), "-I",
+                                                    os.path.join(TOP, "tools", "engines"), "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+
+
 def source():
     """The declarations of the headers as the compiler sees them, without those of libc."""
     text = "".join('#include "%s"\n' % name for name in HEADERS)
     text += "QNNRT_PYTHON_VERSION QNNRT_VERSION_MAJOR QNNRT_VERSION_MINOR QNNRT_VERSION_PATCH;\n"
-    command = os.environ.get("CC", "cc").split() + ["-std=c99", "-E", "-I", TOP, "-I", os.path.join(TOP, "tools"), "-I",
-                                                    os.path.join(TOP, "tools", "engines"), "-"]
-    lines = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout.splitlines()
     kept, ours = [], False
-    for line in lines:
+    for line in expand(text).splitlines():
         mark = re.match(r'# \d+ "([^"]*)"', line)
         if mark:
             ours = os.path.basename(mark.group(1)).startswith("qnnrt") or mark.group(1) == "<stdin>"
@@ -216,10 +220,10 @@ class Abi:
 
 
 def operators():
-    """The text of _operators.py."""
-    with open(os.path.join(TOP, "tools", "qnnrt_ir.h")) as file:
-        table = re.search(r"#define QNNRT_IR__OPS\(X\)(.*?)\n\n", file.read(), re.S).group(1)
-    names = [name for name in re.findall(r'^ *X\("([\w.]+)"', table, re.M) if "." in name and not name.startswith("q.")]
+    """The text of _operators.py: the rows of the table of operators, expanded."""
+    table = expand('#define QNNRT_IR_IMPLEMENTATION\n#include "qnnrt_ir.h"\n#define QNNRT_IR_X(name, ...) @name@\n@@QNNRT_IR__OPS(QNNRT_IR_X)\n')
+    names = ["".join(re.findall(r'"([^"]*)"', row)) for row in re.findall("@([^@]*)@", table.split("@@", 1)[1])]
+    names = [name for name in names if "." in name and not name.startswith("q.")]
     return '"""The operators of ATen that graphs can have, from qnnrt_ir.h. Written by tools/python/make_abi.py."""\nOPERATORS = frozenset("""\n' + \
         "\n".join(textwrap.wrap(" ".join(sorted(names)), 138)) + '\n""".split())\n'
 
