@@ -512,7 +512,7 @@ QNNRT_LOWER_API const qnnrt_lower_info *qnnrt_lower_get_info(qnnrt_lower *lower)
 
 /* What is known about lowering an operator. */
 typedef struct qnnrt_lower_rule {
-    const char *op;                  /* "conv2d.default" */
+    const char *op;                  /* names, separated by spaces: "to.*" is all that begin so */
     const char *emits;               /* QNN operators that it may become, or "" */
     const char *limits;              /* what is refused, or "" */
 } qnnrt_lower_rule;
@@ -647,6 +647,20 @@ struct qnnrt_lower {
 static qnnrt_result qnnrt_lower__fail_memory(qnnrt_error *err)
 {
     return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory for a lowered graph");
+}
+
+/* Return true if a list of names, separated by spaces, has the name of an operator. A name that
+   ends in "*" stands for all that begin so. */
+static int qnnrt_lower__listed(const char *list, const char *op)
+{
+    for (;;) {
+        const size_t length = strcspn(list, " ");
+        const int begins = list[length - 1] == '*';
+        if (list[0] == op[0] && strncmp(list, op, length - (size_t)begins) == 0 &&
+            (begins || op[length] == '\0')) return 1;
+        if (list[length] == '\0') return 0;
+        list += length + 1;
+    }
 }
 
 /* Copy the error of a builder, and return its code. */
@@ -2185,20 +2199,19 @@ static int32_t qnnrt_lower__inverse(qnnrt_lower__job *job, int32_t t)
 /* Return true if x is an input of the graph times numbers: the angle of a position or of a time. */
 static int qnnrt_lower__is_angle(const qnnrt_ir_value *x)
 {
-    static const char *const kept[] = { "mul.", "div.", "add.", "sub.", "view.", "reshape.",
-        "unsqueeze.", "slice.", "expand.", "to.", "_to_copy.", "cat.", "stack.", NULL };
     const qnnrt_ir_node *node;
     int steps, times = 0;
     for (steps = 0; steps < 32 && (node = qnnrt_ir_producer(x)) != NULL; ++steps) {
-        size_t i, k;
-        for (k = 0; kept[k] != NULL && strncmp(node->op, kept[k], strlen(kept[k])) != 0; ++k) {}
-        if (kept[k] == NULL) return 0;
-        times |= k < 2;
+        const int arithmetic = qnnrt_lower__listed("mul.* div.* add.* sub.*", node->op);
+        size_t i;
+        if (!arithmetic && !qnnrt_lower__listed("view.* reshape.* unsqueeze.* slice.* expand.* to.*"
+                                                " _to_copy.* cat.* stack.*", node->op)) return 0;
+        times |= qnnrt_lower__listed("mul.* div.*", node->op);
         for (i = 0, x = NULL; i < node->input_count; ++i) {
             const qnnrt_ir_value *y = node->inputs[i];
             if (y == NULL || y->origin == QNNRT_IR_CONSTANT || y->origin == QNNRT_IR_WEIGHT)
                 continue;
-            if (x != NULL && x != y && k < 4) return 0;
+            if (x != NULL && x != y && arithmetic) return 0;
             x = y;
         }
         if (x == NULL) return 0;
@@ -3499,11 +3512,10 @@ static unsigned qnnrt_lower__hides_number(double x)
 /* Return what a mask, or scores with their mask, hides with. `steps`: how far to look back. */
 static unsigned qnnrt_lower__hides(qnnrt_lower__job *job, const qnnrt_ir_value *value, int steps)
 {
-    static const char *const kept[] = {
-        "where.", "masked_fill.", "add.", "sub.", "rsub.", "mul.", "cat.", "minimum.", "maximum.",
-        "slice.", "select.", "squeeze.", "unsqueeze.", "expand.", "repeat.", "view.", "reshape.",
-        "permute.", "transpose.", "to.", "_to_copy.", "clone.", "alias.", "contiguous.", NULL
-    };
+    static const char kept[] =
+        "where.* masked_fill.* add.* sub.* rsub.* mul.* cat.* minimum.* maximum.* slice.* select.*"
+        " squeeze.* unsqueeze.* expand.* repeat.* view.* reshape.* permute.* transpose.* to.*"
+        " _to_copy.* clone.* alias.* contiguous.*";
     static const char *const numbers[] = { "value", "other", "self", NULL };
     const qnnrt_ir_node *node = qnnrt_ir_producer(value);
     unsigned out = 0;
@@ -3518,8 +3530,7 @@ static unsigned qnnrt_lower__hides(qnnrt_lower__job *job, const qnnrt_ir_value *
         return out;
     }
     if (node == NULL) return value->origin == QNNRT_IR_INPUT ? QNNRT_LOWER__GIVEN : 0;
-    for (i = 0; kept[i] != NULL && strncmp(node->op, kept[i], strlen(kept[i])) != 0; ++i) {}
-    if (kept[i] == NULL || steps == 0) return 0;
+    if (steps == 0 || !qnnrt_lower__listed(kept, node->op)) return 0;
     for (i = 0; i < node->input_count; ++i)
         if (node->inputs[i] != NULL && qnnrt_ir_dtype_kind(node->inputs[i]->dtype) == 2)
             out |= qnnrt_lower__hides(job, node->inputs[i], steps - 1);
@@ -5897,7 +5908,8 @@ static void qnnrt_lower__do_operands(qnnrt_lower__job *job)
 /* =====================================================================================
    SEQUENCE                                                                    >>sequence
    Fourier transforms and recurrent layers.
-   Needs: >>config >>arena >>tensor >>static >>operator >>layout >>align >>binary >>shape >>linear
+   Needs: >>config >>arena >>tensor >>static >>operator >>layout >>align >>elementwise >>binary
+          >>shape >>linear
    Knows nothing of: images
    ===================================================================================== */
 
@@ -5982,18 +5994,12 @@ static int32_t qnnrt_lower__columns(qnnrt_lower__job *job, int32_t x, int64_t fi
     return qnnrt_lower__plain(job, &view);
 }
 
-static int32_t qnnrt_lower__with(qnnrt_lower__job *job, const char *type, int32_t a, int32_t b)
-{
-    const int32_t inputs[2] = {a, b};
-    return qnnrt_lower__op_as(job, type, inputs, 2, a, qnnrt_lower__at(job, a)->dtype, NULL);
-}
-
 /* Compute one step of a layer: gates of x and of h, and state[2], h and c, which it replaces. */
 static void qnnrt_lower__unroll(qnnrt_lower__job *job, int32_t a, int32_t b, int64_t n,
                               int32_t *state)
 {
     const char *const op = job->node->op;
-    int32_t part[4], all = qnnrt_lower__with(job, "ElementWiseAdd", a, b), t;
+    int32_t part[4], all = qnnrt_lower__binary_op(job, "ElementWiseAdd", a, b), t;
     int i;
     if (op[0] == 'r') {
         state[0] = qnnrt_lower__op_like(job, op[4] == 't' ? "Tanh" : "Relu", all, NULL);
@@ -6003,20 +6009,20 @@ static void qnnrt_lower__unroll(qnnrt_lower__job *job, int32_t a, int32_t b, int
         part[i] = qnnrt_lower__op_like(job, op[0] == 'l' && i == 2 ? "Tanh" : "Sigmoid",
                                        qnnrt_lower__columns(job, all, i * n, n), NULL);
     if (op[0] == 'l') {                                  /* in, forget, cell, out */
-        t = qnnrt_lower__with(job, "ElementWiseMultiply", part[0], part[2]);
-        state[1] = qnnrt_lower__with(job, "ElementWiseMultiply", part[1], state[1]);
-        state[1] = qnnrt_lower__with(job, "ElementWiseAdd", state[1], t);
+        t = qnnrt_lower__binary_op(job, "ElementWiseMultiply", part[0], part[2]);
+        state[1] = qnnrt_lower__binary_op(job, "ElementWiseMultiply", part[1], state[1]);
+        state[1] = qnnrt_lower__binary_op(job, "ElementWiseAdd", state[1], t);
         t = qnnrt_lower__op_like(job, "Tanh", state[1], NULL);
-        state[0] = qnnrt_lower__with(job, "ElementWiseMultiply", part[3], t);
+        state[0] = qnnrt_lower__binary_op(job, "ElementWiseMultiply", part[3], t);
         return;
     }
-    t = qnnrt_lower__with(job, "ElementWiseMultiply", part[0],     /* reset, update, new */
-                         qnnrt_lower__columns(job, b, 2 * n, n));
-    t = qnnrt_lower__with(job, "ElementWiseAdd", qnnrt_lower__columns(job, a, 2 * n, n), t);
+    t = qnnrt_lower__binary_op(job, "ElementWiseMultiply", part[0],    /* reset, update, new */
+                               qnnrt_lower__columns(job, b, 2 * n, n));
+    t = qnnrt_lower__binary_op(job, "ElementWiseAdd", qnnrt_lower__columns(job, a, 2 * n, n), t);
     t = qnnrt_lower__op_like(job, "Tanh", t, NULL);
-    state[0] = qnnrt_lower__with(job, "ElementWiseSubtract", state[0], t);
-    state[0] = qnnrt_lower__with(job, "ElementWiseMultiply", part[1], state[0]);
-    state[0] = qnnrt_lower__with(job, "ElementWiseAdd", t, state[0]);
+    state[0] = qnnrt_lower__binary_op(job, "ElementWiseSubtract", state[0], t);
+    state[0] = qnnrt_lower__binary_op(job, "ElementWiseMultiply", part[1], state[0]);
+    state[0] = qnnrt_lower__binary_op(job, "ElementWiseAdd", t, state[0]);
 }
 
 /* Multiply rows by the transposed weight in input `w`; add the bias in input `bias`, 0: none. */
@@ -6135,298 +6141,140 @@ static void qnnrt_lower__do_recurrent(qnnrt_lower__job *job)
    Knows nothing of: how they work
    ===================================================================================== */
 
-/* X(operator of the graph, function, operators that it may become, what is refused). A name that
-   ends in "*" stands for all operators that begin so. */
+/* X(function, operators of the graph, operators that they may become, what is refused). A name that
+   ends in "*" stands for all operators that begin so; the first one that fits counts. */
 #define QNNRT_LOWER__TABLE(X) \
     /* element by element */ \
-    X("relu.default", clamp, "Relu ElementWiseMaximum", "") \
-    X("sigmoid.default", unary, "Sigmoid", "") \
-    X("tanh.default", unary, "Tanh", "") \
-    X("neg.default", recipe, "ElementWiseNeg, or ElementWiseMultiply", "") \
-    X("abs.default", unary, "ElementWiseAbs", "") \
-    X("exp.default", recipe, "ElementWiseExp, on HTP ElementWiseMaximum", "") \
-    X("log.default", unary, "ElementWiseLog", "") \
-    X("sqrt.default", unary, "ElementWiseSquareRoot", "") \
-    X("rsqrt.default", unary, "ElementWiseRsqrt", "") \
-    X("cos.default", angle, "ElementWiseCos", "HTP: multiples of an input") \
-    X("sin.default", angle, "ElementWiseSin", "HTP: multiples of an input") \
-    X("floor.default", unary, "ElementWiseFloor", "") \
-    X("ceil.default", unary, "ElementWiseCeil", "") \
-    X("round.default", unary, "ElementWiseRound", "") \
-    X("sign.default", recipe, "ElementWiseSign, or ElementWiseMaximum ElementWiseMinimum", "") \
-    X("logical_not.default", unary, "ElementWiseNot", "") \
-    X("relu6.default", clamp, "ReluMinMax", "") \
-    X("hardtanh.default", clamp, "ReluMinMax", "") \
-    X("clamp.Tensor", recipe, "ElementWiseMaximum ElementWiseMinimum", "") \
-    X("clamp_min.Tensor", recipe, "ElementWiseMaximum", "") \
-    X("clamp_max.Tensor", recipe, "ElementWiseMinimum", "") \
-    X("clamp*", clamp, "Relu ReluMinMax ElementWiseMaximum ElementWiseMinimum", "") \
-    X("hardsigmoid.default", hard, "ElementWiseNeuron", "") \
-    X("hardswish.default", hard, "HardSwish", "") \
-    X("silu.default", recipe, "Sigmoid ElementWiseMultiply", "") \
-    X("q.silu", recipe, "Sigmoid ElementWiseMultiply", "") \
-    X("gelu.default", gelu, "Gelu ElementWiseNeuron, or Tanh and arithmetic", "") \
-    X("q.gelu", gelu, "Gelu ElementWiseNeuron, or Tanh and arithmetic", "") \
-    X("leaky_relu.default", leaky_relu, "Prelu", "") \
-    X("elu.default", elu, "Elu ElementWiseMultiply Relu ElementWiseAdd", "") \
-    X("softplus.default", softplus, "ElementWiseNeuron, or its recipe", "") \
-    X("glu.default", glu, "StridedSlice Sigmoid ElementWiseMultiply", "") \
-    X("mish.default", softplus, "ElementWiseNeuron Tanh ElementWiseMultiply, or its recipe", "") \
-    X("erf.default", recipe, "Gelu, or Tanh, and arithmetic", "") \
-    X("log1p.default", recipe, "its recipe", "") \
-    X("expm1.default", recipe, "its recipe", "") \
-    X("exp2.default", recipe, "its recipe", "") \
-    X("log10.default", recipe, "its recipe", "") \
-    X("tan.default", recipe, "its recipe", "") \
-    X("sinh.default", recipe, "its recipe", "") \
-    X("cosh.default", recipe, "its recipe", "") \
-    X("asinh.default", recipe, "its recipe", "") \
-    X("acosh.default", recipe, "its recipe", "") \
-    X("atanh.default", recipe, "its recipe", "") \
-    X("asin.default", recipe, "its recipe", "") \
-    X("acos.default", recipe, "its recipe", "") \
-    X("atan.default", recipe, "its recipe", "") \
-    X("erfc.default", recipe, "its recipe", "") \
-    X("sinc.default", recipe, "its recipe", "") \
-    X("deg2rad.default", recipe, "its recipe", "") \
-    X("rad2deg.default", recipe, "its recipe", "") \
-    X("logit.default", recipe, "its recipe", "") \
-    X("log_sigmoid.default", recipe, "its recipe", "") \
-    X("selu.default", recipe, "its recipe", "") \
-    X("celu.default", recipe, "its recipe", "") \
-    X("hardshrink.default", recipe, "its recipe", "") \
-    X("softshrink.default", recipe, "its recipe", "") \
-    X("threshold.default", recipe, "its recipe", "") \
-    X("prelu.default", recipe, "its recipe", "") \
-    X("_prelu_kernel.default", recipe, "its recipe", "") \
-    X("sgn.default", recipe, "its recipe", "") \
-    X("round.decimals", recipe, "its recipe", "") \
-    X("frac.default", recipe, "its recipe", "") \
-    X("isfinite.default", recipe, "its recipe", "") \
-    X("isposinf.default", recipe, "its recipe", "") \
-    X("isneginf.default", recipe, "its recipe", "") \
-    X("nan_to_num.default", recipe, "its recipe", "") \
-    X("fmod.*", recipe, "its recipe", "") \
-    X("fmax.default", recipe, "its recipe", "") \
-    X("fmin.default", recipe, "its recipe", "") \
-    X("atan2.default", recipe, "its recipe", "") \
-    X("hypot.default", recipe, "its recipe", "") \
-    X("copysign.*", recipe, "its recipe", "") \
-    X("xlogy.*", recipe, "its recipe", "") \
-    X("logaddexp.default", recipe, "its recipe", "") \
-    X("heaviside.default", recipe, "its recipe", "") \
-    X("lerp.*", recipe, "its recipe", "") \
-    X("addcmul.default", recipe, "its recipe", "") \
-    X("addcdiv.default", recipe, "its recipe", "") \
-    X("__lshift__*", recipe, "its recipe", "by a tensor") \
-    X("__rshift__*", recipe, "its recipe", "by a tensor") \
-    X("bitwise_left_shift*", recipe, "its recipe", "by a tensor") \
-    X("bitwise_right_shift*", recipe, "its recipe", "by a tensor") \
-    X("square.default", recipe, "ElementWiseMultiply", "") \
-    X("reciprocal.default", recipe, "ElementWiseDivide", "") \
-    X("log2.default", recipe, "ElementWiseLog ElementWiseMultiply", "") \
-    X("trunc.default", recipe, "ElementWiseSign ElementWiseAbs ElementWiseFloor " \
-      "ElementWiseMultiply", "") \
-    X("bitwise_not.default", recipe, "ElementWiseNot ElementWiseMultiply ElementWiseAdd", "") \
-    X("isnan.default", recipe, "ElementWiseNotEqual", "") \
-    X("isinf.default", recipe, "ElementWiseAbs ElementWiseGreater", "") \
-    X("pow.Tensor_Scalar", power, "ElementWiseMultiply ElementWiseSquareRoot ElementWiseRsqrt " \
-      "ElementWiseDivide ElementWisePower", "") \
-    X("add.*", operands, "ElementWiseAdd ElementWiseMultiply ElementWiseOr", "") \
-    X("sub.*", operands, "ElementWiseSubtract ElementWiseMultiply", "bools") \
-    X("rsub.*", operands, "ElementWiseSubtract ElementWiseMultiply", "bools") \
-    X("mul.*", operands, "ElementWiseMultiply ElementWiseAnd", "") \
-    X("div.*", operands, "ElementWiseDivide, with rounding_mode more", "") \
-    X("floor_divide.*", recipe, "ElementWiseDivide ElementWiseFloor ElementWiseMod " \
-      "ElementWiseSubtract", "") \
-    X("remainder.*", recipe, "ElementWiseMod, or ElementWiseDivide ElementWiseFloor " \
-      "ElementWiseMultiply ElementWiseSubtract", "") \
-    X("pow.Tensor_Tensor", arithmetic, "ElementWisePower ElementWiseRound Cast", "") \
-    X("pow.Scalar", arithmetic, "ElementWisePower ElementWiseRound Cast", "") \
-    X("maximum.default", arithmetic, "ElementWiseMaximum", "") \
-    X("minimum.default", arithmetic, "ElementWiseMinimum", "") \
-    X("max.other", arithmetic, "ElementWiseMaximum", "") \
-    X("min.other", arithmetic, "ElementWiseMinimum", "") \
-    X("eq.*", compare, "ElementWiseEqual", "") \
-    X("ne.*", compare, "ElementWiseNotEqual", "") \
-    X("lt.*", compare, "ElementWiseLess", "") \
-    X("le.*", compare, "ElementWiseLessEqual", "") \
-    X("gt.*", compare, "ElementWiseGreater", "") \
-    X("ge.*", compare, "ElementWiseGreaterEqual", "") \
-    X("logical_and.default", compare, "ElementWiseAnd", "") \
-    X("logical_or.default", compare, "ElementWiseOr", "") \
-    X("logical_xor.default", compare, "ElementWiseXor", "") \
-    X("__and__*", compare, "ElementWiseAnd", "integers") \
-    X("__or__*", compare, "ElementWiseOr", "integers") \
-    X("bitwise_and*", compare, "ElementWiseAnd", "integers") \
-    X("bitwise_or*", compare, "ElementWiseOr", "integers") \
-    X("bitwise_xor*", compare, "ElementWiseXor", "integers") \
-    X("__xor__*", compare, "ElementWiseXor", "integers") \
+    X(recipe, "neg.default exp.default sign.default clamp.Tensor clamp_min.Tensor " \
+      "clamp_max.Tensor silu.default q.silu erf.default log1p.default expm1.default " \
+      "exp2.default log10.default tan.default sinh.default cosh.default asinh.default " \
+      "acosh.default atanh.default asin.default acos.default atan.default erfc.default " \
+      "sinc.default deg2rad.default rad2deg.default logit.default log_sigmoid.default " \
+      "selu.default celu.default hardshrink.default softshrink.default threshold.default " \
+      "prelu.default _prelu_kernel.default sgn.default round.decimals frac.default " \
+      "isfinite.default isposinf.default isneginf.default nan_to_num.default fmod.* " \
+      "fmax.default fmin.default atan2.default hypot.default copysign.* xlogy.* " \
+      "logaddexp.default heaviside.default lerp.* addcmul.default addcdiv.default " \
+      "square.default reciprocal.default log2.default trunc.default bitwise_not.default " \
+      "isnan.default isinf.default floor_divide.* remainder.*", "its recipe", "") \
+    X(recipe, "__lshift__* __rshift__* bitwise_left_shift* bitwise_right_shift*", "its recipe", \
+      "by a tensor") \
+    X(clamp, "relu.default relu6.default hardtanh.default clamp*", \
+      "Relu ReluMinMax ElementWiseMaximum ElementWiseMinimum", "") \
+    X(unary, "sigmoid.default tanh.default abs.default log.default sqrt.default rsqrt.default " \
+      "floor.default ceil.default round.default logical_not.default", "an operator of that name", \
+      "") \
+    X(angle, "cos.default sin.default", "ElementWiseSin ElementWiseCos", \
+      "HTP: multiples of an input") \
+    X(hard, "hardsigmoid.default hardswish.default", "ElementWiseNeuron HardSwish", "") \
+    X(gelu, "gelu.default q.gelu", "Gelu ElementWiseNeuron, or Tanh and arithmetic", "") \
+    X(leaky_relu, "leaky_relu.default", "Prelu", "") \
+    X(elu, "elu.default", "Elu ElementWiseMultiply Relu ElementWiseAdd", "") \
+    X(softplus, "softplus.default mish.default", \
+      "ElementWiseNeuron Tanh ElementWiseMultiply, or its recipe", "") \
+    X(glu, "glu.default", "StridedSlice Sigmoid ElementWiseMultiply", "") \
+    X(power, "pow.Tensor_Scalar", \
+      "ElementWiseMultiply ElementWiseSquareRoot ElementWiseRsqrt ElementWiseDivide " \
+      "ElementWisePower", "") \
+    X(operands, "add.* sub.* rsub.* mul.* div.*", \
+      "an operator of that name, ElementWiseMultiply ElementWiseOr ElementWiseAnd, or its " \
+      "recipe", "sub of bools") \
+    X(arithmetic, "pow.Tensor_Tensor pow.Scalar maximum.default minimum.default max.other " \
+      "min.other", \
+      "ElementWiseMaximum ElementWiseMinimum ElementWisePower ElementWiseRound Cast", "") \
+    X(compare, "eq.* ne.* lt.* le.* gt.* ge.* logical_and.default logical_or.default " \
+      "logical_xor.default __and__* __or__* bitwise_and* bitwise_or* bitwise_xor* __xor__*", \
+      "an operator of that name", "bits of integers") \
     /* copies and casts */ \
-    X("alias.default", alias, "", "") \
-    X("detach.default", alias, "", "") \
-    X("clone.default", alias, "", "") \
-    X("contiguous.default", alias, "", "") \
-    X("lift_fresh*", alias, "", "") \
-    X("dropout.default", dropout, "", "training") \
-    X("feature_dropout.default", dropout, "", "training") \
-    X("to.*", alias, "Cast ElementWiseNotEqual", "") \
-    X("_to_copy.default", alias, "Cast ElementWiseNotEqual", "") \
-    X("type_as.default", alias, "Cast ElementWiseNotEqual", "") \
+    X(alias, "alias.default detach.default clone.default contiguous.default lift_fresh* to.* " \
+      "_to_copy.default type_as.default", "Cast ElementWiseNotEqual", "") \
+    X(dropout, "dropout.default feature_dropout.default", "", "training") \
     /* views and moves */ \
-    X("view.default", view, "Reshape", "") \
-    X("reshape.default", view, "Reshape", "") \
-    X("view_as.default", view, "Reshape", "") \
-    X("reshape_as.default", view, "Reshape", "") \
-    X("flatten.using_ints", view, "Reshape", "") \
-    X("unflatten.int", view, "Reshape", "") \
-    X("unsqueeze.default", view, "Reshape", "") \
-    X("squeeze.*", view, "Reshape", "") \
-    X("permute.default", permute, "Transpose", "") \
-    X("transpose.int", permute, "Transpose", "") \
-    X("t.default", permute, "Transpose", "") \
-    X("numpy_T.default", permute, "Transpose", "") \
-    X("movedim.int", permute, "Transpose", "") \
-    X("swapaxes.default", permute, "Transpose", "") \
-    X("mT.default", permute, "Transpose", "") \
-    X("slice.Tensor", slice, "StridedSlice", "") \
-    X("narrow.default", slice, "StridedSlice", "") \
-    X("select.int", slice, "StridedSlice Reshape", "") \
-    X("split*", split, "StridedSlice", "") \
-    X("chunk.default", split, "StridedSlice", "") \
-    X("unbind.int", split, "StridedSlice Reshape", "") \
-    X("cat.default", cat, "Concat", "") \
-    X("stack.default", cat, "Concat Reshape", "") \
-    X("expand*", expand, "Tile", "") \
-    X("copy.default", expand, "Tile Cast", "") \
-    X("repeat.default", repeat, "Tile", "") \
-    X("repeat_interleave.self_int", interleave, "Tile", "") \
-    X("diff.default", diff, "StridedSlice ElementWiseSubtract ElementWiseXor Concat", "") \
+    X(view, "view.default reshape.default view_as.default reshape_as.default " \
+      "flatten.using_ints unflatten.int unsqueeze.default squeeze.*", "Reshape", "") \
+    X(permute, "permute.default transpose.int t.default numpy_T.default movedim.int " \
+      "swapaxes.default mT.default", "Transpose", "") \
+    X(slice, "slice.Tensor narrow.default select.int", "StridedSlice Reshape", "") \
+    X(split, "split* chunk.default unbind.int", "StridedSlice Reshape", "") \
+    X(cat, "cat.default stack.default", "Concat Reshape", "") \
+    X(expand, "expand* copy.default fill.Tensor", "Tile Cast", "") \
+    X(repeat, "repeat.default", "Tile", "") \
+    X(interleave, "repeat_interleave.self_int", "Tile", "") \
+    X(diff, "diff.default", "StridedSlice ElementWiseSubtract ElementWiseXor Concat", "") \
     /* over axes */ \
-    X("mean.*", reduce, "ReduceMean", "") \
-    X("sum.*", reduce, "ReduceSum", "") \
-    X("prod.*", reduce, "ReduceProd, or ElementWiseMultiply", "") \
-    X("amax.default", reduce, "ReduceMax", "") \
-    X("amin.default", reduce, "ReduceMin", "") \
-    X("max.default", reduce, "ReduceMax", "") \
-    X("min.default", reduce, "ReduceMin", "") \
-    X("any.*", reduce, "ReduceSum Cast ElementWiseNotEqual", "") \
-    X("all.*", reduce, "ReduceMin Cast ElementWiseNotEqual", "") \
-    X("argmax.default", argmax, "Argmax", "") \
-    X("argmin.default", argmax, "Argmin", "") \
-    X("max.dim", extreme, "ReduceMax Argmax", "") \
-    X("min.dim", extreme, "ReduceMin Argmin", "") \
-    X("logsumexp.default", logsumexp, "ReduceMax ElementWiseExp ReduceSum ElementWiseLog", "") \
-    X("topk.default", topk, "TopK", "") \
-    X("cumsum.default", cumulate, "CumulativeSum, or MatMul", "") \
-    X("cumprod.default", cumulate, "ElementWiseMultiply StridedSlice Concat", \
-      "more than 64 elements") \
-    X("softmax.int", softmax, "Softmax", "") \
-    X("_softmax.default", softmax, "Softmax", "") \
-    X("log_softmax.int", softmax, "LogSoftmax", "") \
-    X("_safe_softmax.default", softmax, "Softmax ElementWiseGreater ElementWiseMultiply", "") \
+    X(reduce, "mean.* sum.* prod.* amax.default amin.default max.default min.default any.* " \
+      "all.*", "an operator of that name, ElementWiseMultiply Cast ElementWiseNotEqual", "") \
+    X(argmax, "argmax.default argmin.default", "Argmax Argmin", "") \
+    X(extreme, "max.dim min.dim", "ReduceMax ReduceMin Argmax Argmin", "") \
+    X(logsumexp, "logsumexp.default", "ReduceMax ElementWiseExp ReduceSum ElementWiseLog", "") \
+    X(topk, "topk.default", "TopK", "") \
+    X(cumulate, "cumsum.default cumprod.default", \
+      "CumulativeSum, or MatMul; ElementWiseMultiply StridedSlice Concat", \
+      "products of more than 64") \
+    X(softmax, "softmax.int _softmax.default log_softmax.int _safe_softmax.default", \
+      "Softmax LogSoftmax ElementWiseGreater ElementWiseMultiply", "") \
     /* matrices */ \
-    X("linear.default", linear, "FullyConnected", "") \
-    X("matmul.default", matmul, "MatMul Tile", "") \
-    X("mm.default", matmul, "MatMul", "") \
-    X("bmm.default", matmul, "MatMul", "") \
-    X("mv.default", matmul, "MatMul", "") \
-    X("addmm.default", addmm, "FullyConnected MatMul ElementWiseMultiply ElementWiseAdd", "") \
-    X("baddbmm.default", addmm, "MatMul ElementWiseMultiply ElementWiseAdd", "") \
-    X("scaled_dot_product_attention.default", attention, "MatMul Softmax ElementWiseMultiply " \
-      "ElementWiseAdd Tile", "") \
-    X("lstm.input", recurrent, "FullyConnected Sigmoid Tanh StridedSlice ElementWiseAdd " \
+    X(linear, "linear.default", "FullyConnected", "") \
+    X(matmul, "matmul.default mm.default bmm.default mv.default", "MatMul Tile", "") \
+    X(addmm, "addmm.default baddbmm.default", \
+      "FullyConnected MatMul ElementWiseMultiply ElementWiseAdd", "") \
+    X(attention, "scaled_dot_product_attention.default", \
+      "MatMul Softmax ElementWiseMultiply ElementWiseAdd Tile", "") \
+    X(recurrent, "lstm.input gru.input rnn_tanh.input rnn_relu.input", \
+      "FullyConnected Sigmoid Tanh Relu StridedSlice ElementWiseAdd ElementWiseSubtract " \
       "ElementWiseMultiply Concat", "many steps") \
-    X("gru.input", recurrent, "FullyConnected Sigmoid Tanh StridedSlice ElementWiseAdd " \
-      "ElementWiseSubtract ElementWiseMultiply Concat", "many steps") \
-    X("rnn_tanh.input", recurrent, "FullyConnected Tanh StridedSlice ElementWiseAdd Concat", \
-      "many steps") \
-    X("rnn_relu.input", recurrent, "FullyConnected Relu StridedSlice ElementWiseAdd Concat", \
-      "many steps") \
-    X("qnnrt.fft.default", fft, "MatMul", "a long transform") \
+    X(fft, "qnnrt.fft.default", "MatMul", "a long transform") \
     /* images */ \
-    X("conv1d.*", conv, "Conv2d DepthWiseConv2d", "") \
-    X("conv2d.*", conv, "Conv2d DepthWiseConv2d", "") \
-    X("conv3d.*", conv, "Conv2d DepthWiseConv2d Pad StridedSlice Concat ElementWiseAdd", \
-      "with groups a weight that is computed") \
-    X("conv_transpose1d.default", deconv, "TransposeConv2d", "on CPU a weight that is computed") \
-    X("conv_transpose2d.input", deconv, "TransposeConv2d", "on CPU a weight that is computed") \
-    X("max_pool1d.default", pool, "PoolMax2d, or Pad StridedSlice ElementWiseMaximum", "") \
-    X("max_pool2d.default", pool, "PoolMax2d, or Pad StridedSlice ElementWiseMaximum", "") \
-    X("max_pool3d.default", pool, "Pad StridedSlice ElementWiseMaximum", "") \
-    X("avg_pool*", pool, "PoolAvg2d, or MatMul", "") \
-    X("upsample_nearest2d.*", upsample, "ResizeNearestNeighbor, or MatMul", "") \
-    X("upsample_bilinear2d.*", upsample, "ResizeBilinear, or MatMul", "") \
-    X("upsample_*", upsample, "MatMul", "") \
-    X("_upsample_*", upsample, "MatMul", "") \
-    X("grid_sampler*", grid, "GridSample", "Ref, 3 dimensions, nearest, bicubic") \
-    X("pixel_shuffle.default", pixel_shuffle, "DepthToSpace, or Transpose", "") \
-    X("pixel_unshuffle.default", blocks, "Transpose", "") \
-    X("channel_shuffle.default", blocks, "Transpose", "") \
-    X("native_channel_shuffle.default", blocks, "Transpose", "") \
-    X("pad.default", pad, "Pad, or Concat StridedSlice MatMul", "") \
-    X("constant_pad_nd.default", pad, "Pad, or Concat", "") \
-    X("roll.default", roll, "StridedSlice Concat MatMul", "") \
-    X("flip.default", roll, "StridedSlice Concat MatMul", "many integers") \
-    X("adaptive_avg_pool*", adaptive, "ReduceMean PoolAvg2d MatMul", "") \
-    X("adaptive_max_pool*", adaptive_max, "StridedSlice ReduceMax Concat", "places") \
+    X(conv, "conv1d.* conv2d.* conv3d.*", \
+      "Conv2d DepthWiseConv2d, of films Pad StridedSlice Concat ElementWiseAdd, too", \
+      "with groups a film whose weight is computed") \
+    X(deconv, "conv_transpose1d.default conv_transpose2d.input", "TransposeConv2d", \
+      "on CPU a weight that is computed") \
+    X(pool, "max_pool1d.default max_pool2d.default max_pool3d.default avg_pool*", \
+      "PoolMax2d PoolAvg2d, or Pad StridedSlice ElementWiseMaximum, or MatMul", "") \
+    X(upsample, "upsample_nearest2d.* upsample_bilinear2d.* upsample_* _upsample_*", \
+      "ResizeNearestNeighbor ResizeBilinear, or MatMul", "") \
+    X(grid, "grid_sampler*", "GridSample", "Ref, 3 dimensions, nearest, bicubic") \
+    X(pixel_shuffle, "pixel_shuffle.default", "DepthToSpace, or Transpose", "") \
+    X(blocks, "pixel_unshuffle.default channel_shuffle.default native_channel_shuffle.default", \
+      "Transpose", "") \
+    X(pad, "pad.default constant_pad_nd.default", "Pad, or Concat StridedSlice MatMul", "") \
+    X(roll, "roll.default flip.default", "StridedSlice Concat MatMul", "many integers") \
+    X(adaptive, "adaptive_avg_pool*", "ReduceMean PoolAvg2d MatMul", "") \
+    X(adaptive_max, "adaptive_max_pool*", "StridedSlice ReduceMax Concat", "places") \
     /* normalizations */ \
-    X("q.rms_norm", rms_norm, "RmsNorm, or its parts", "") \
-    X("q.layer_norm", layer_norm, "LayerNorm", "") \
-    X("layer_norm.default", layer_norm, "LayerNorm", "") \
-    X("rms_norm.default", rms_norm, "RmsNorm, or its parts", "") \
-    X("group_norm.default", group_norm, "GroupNorm, or LayerNorm ElementWiseMultiply " \
-      "ElementWiseAdd", "") \
-    X("instance_norm.default", instance_norm, "GroupNorm, or LayerNorm ElementWiseMultiply " \
-      "ElementWiseAdd", "") \
-    X("linalg_vector_norm.default", vector_norm, "ElementWiseMultiply ReduceSum " \
-      "ElementWiseSquareRoot ElementWiseAbs ReduceMax ElementWisePower", "order 0") \
-    X("var.*", var, "ReduceMean ElementWiseSubtract ElementWiseMultiply ElementWiseSquareRoot", \
-      "") \
-    X("var_mean.*", var, "ReduceMean ElementWiseSubtract ElementWiseMultiply " \
-      "ElementWiseSquareRoot", "") \
-    X("std.*", var, "ReduceMean ElementWiseSubtract ElementWiseMultiply ElementWiseSquareRoot", \
-      "") \
-    X("std_mean.*", var, "ReduceMean ElementWiseSubtract ElementWiseMultiply " \
-      "ElementWiseSquareRoot", "") \
-    X("batch_norm.default", batch_norm, "ElementWiseMultiply ElementWiseAdd", "training") \
+    X(rms_norm, "q.rms_norm rms_norm.default", "RmsNorm, or its parts", "") \
+    X(layer_norm, "q.layer_norm layer_norm.default", "LayerNorm", "") \
+    X(group_norm, "group_norm.default", \
+      "GroupNorm, or LayerNorm ElementWiseMultiply ElementWiseAdd", "") \
+    X(instance_norm, "instance_norm.default", \
+      "GroupNorm, or LayerNorm ElementWiseMultiply ElementWiseAdd", "") \
+    X(vector_norm, "linalg_vector_norm.default", \
+      "ElementWiseMultiply ReduceSum ElementWiseSquareRoot ElementWiseAbs ReduceMax " \
+      "ElementWisePower", "order 0") \
+    X(var, "var.* var_mean.* std.* std_mean.*", \
+      "ReduceMean ElementWiseSubtract ElementWiseMultiply ElementWiseSquareRoot", "") \
+    X(batch_norm, "batch_norm.default", "ElementWiseMultiply ElementWiseAdd", "training") \
     /* by index */ \
-    X("embedding.default", embedding, "Gather", "") \
-    X("index_select.default", embedding, "Gather", "") \
-    X("index_copy.default", scatter, "ScatterNd ElementWiseAdd", "") \
-    X("index_add.default", scatter, "ScatterNd ElementWiseAdd", "") \
-    X("scatter.*", scatter, "ScatterNd ElementWiseAdd", "") \
-    X("scatter_add.default", scatter, "ScatterNd ElementWiseAdd", "") \
-    X("scatter_reduce.two", scatter, "ScatterNd ElementWiseAdd", \
-      "mean, amax, amin, without self") \
-    X("gather.default", gather, "GatherElements StridedSlice", "") \
-    X("index.Tensor", index, "Gather, and arithmetic of indices", "bools") \
-    X("where.*", where, "ElementWiseSelect Tile", "") \
-    X("masked_fill.*", where, "ElementWiseSelect Tile", "") \
-    X("tril.default", triangle, "ElementWiseSelect", "") \
-    X("triu.default", triangle, "ElementWiseSelect", "") \
+    X(embedding, "embedding.default index_select.default", "Gather", "") \
+    X(scatter, "index_copy.default index_add.default scatter.* scatter_add.default " \
+      "scatter_reduce.two", "ScatterNd ElementWiseAdd", "mean, amax, amin, without self") \
+    X(gather, "gather.default", "GatherElements StridedSlice", "") \
+    X(index, "index.Tensor", "Gather, and arithmetic of indices", "bools") \
+    X(where, "where.* masked_fill.*", "ElementWiseSelect Tile", "") \
+    X(triangle, "tril.default triu.default", "ElementWiseSelect", "") \
     /* constants */ \
-    X("full.default", constant, "", "") \
-    X("ones.default", constant, "", "") \
-    X("zeros.default", constant, "", "") \
-    X("arange.*", constant, "", "") \
-    X("empty*", constant, "", "") \
-    X("full_like.default", constant, "", "") \
-    X("ones_like.default", constant, "", "") \
-    X("zeros_like.default", constant, "", "") \
-    X("new_*", constant, "", "") \
-    X("fill.Tensor", expand, "Tile Cast", "") \
-    X("zero.default", constant, "", "") \
-    X("fill.Scalar", constant, "", "") \
-    X("scalar_tensor.default", constant, "", "")
+    X(constant, "full.default ones.default zeros.default arange.* empty* full_like.default " \
+      "ones_like.default zeros_like.default new_* zero.default fill.Scalar " \
+      "scalar_tensor.default", "", "")
 
 static const qnnrt_lower_rule qnnrt_lower__rules[] = {
-#define QNNRT_LOWER_X(op, function, emits, limits) { op, emits, limits },
+#define QNNRT_LOWER_X(function, op, emits, limits) { op, emits, limits },
     QNNRT_LOWER__TABLE(QNNRT_LOWER_X)
 #undef QNNRT_LOWER_X
 };
 static void (*const qnnrt_lower__functions[])(qnnrt_lower__job *job) = {
-#define QNNRT_LOWER_X(op, function, emits, limits) qnnrt_lower__do_##function,
+#define QNNRT_LOWER_X(function, op, emits, limits) qnnrt_lower__do_##function,
     QNNRT_LOWER__TABLE(QNNRT_LOWER_X)
 #undef QNNRT_LOWER_X
 };
@@ -6436,13 +6284,8 @@ enum { QNNRT_LOWER__RULES = sizeof(qnnrt_lower__rules) / sizeof(qnnrt_lower__rul
 static int qnnrt_lower__rule_of(const char *op)
 {
     size_t i;
-    for (i = 0; i < QNNRT_LOWER__RULES; ++i) {
-        const char *name = qnnrt_lower__rules[i].op;
-        const size_t length = strlen(name);
-        if (name[0] != op[0]) continue;
-        if (name[length - 1] == '*' ? strncmp(name, op, length - 1) == 0 : strcmp(name, op) == 0)
-            return (int)i;
-    }
+    for (i = 0; i < QNNRT_LOWER__RULES; ++i)
+        if (qnnrt_lower__listed(qnnrt_lower__rules[i].op, op)) return (int)i;
     return -1;
 }
 
@@ -6541,41 +6384,32 @@ static void qnnrt_lower__range(qnnrt_lower__job *job)
    Needs: >>config >>arena >>tensor >>static     Knows nothing of: QNN operators
    ===================================================================================== */
 
-enum { QNNRT_LOWER__MOVES = 14 };                /* so many of these only move values */
-static const char *const qnnrt_lower__small[] = {
-    "view.", "reshape.", "unsqueeze.", "squeeze.", "slice.", "select.", "expand.", "permute.",
-    "transpose.", "clone.", "repeat.", "unflatten.", "flatten.", "to.",
-    "_to_copy.", "mul.", "div.", "add.", "sub.", "rsub.", "neg.", "abs.", "log.", "log2.", "exp.",
-    "sqrt.", "minimum.", "maximum.", "clamp", "where.", "cat.", "stack.", "floor.", "ceil.",
-    "round.", "pow.", "masked_fill.", "type_as.", NULL
-};
-
-/* Return the place of an operator in the list, or that of its end. */
-static size_t qnnrt_lower__small_at(const qnnrt_ir_node *node)
-{
-    size_t k = 0;
-    while (qnnrt_lower__small[k] != NULL &&
-           strncmp(node->op, qnnrt_lower__small[k], strlen(qnnrt_lower__small[k])) != 0) ++k;
-    return k;
-}
+/* These only move values ... */
+static const char qnnrt_lower__moves[] =
+    "view.* reshape.* unsqueeze.* squeeze.* slice.* select.* expand.* permute.* transpose.* clone.*"
+    " repeat.* unflatten.* flatten.* to.* _to_copy.*";
+/* ... and these compute few digits of few digits. */
+static const char qnnrt_lower__small[] =
+    "mul.* div.* add.* sub.* rsub.* neg.* abs.* log.* log2.* exp.* sqrt.* minimum.* maximum.*"
+    " clamp* where.* cat.* stack.* floor.* ceil.* round.* pow.* masked_fill.* type_as.*";
 
 /* Say where a value comes from. */
 static void qnnrt_lower__digits_from(qnnrt_lower__job *job, const qnnrt_ir_node *node)
 {
     qnnrt_lower__record *out = qnnrt_lower__record_of(job->lower, node->outputs[0]);
-    const size_t at = qnnrt_lower__small_at(node);
+    const int moves = qnnrt_lower__listed(qnnrt_lower__moves, node->op);
     size_t i, computed = 0;
     if (out == NULL) return;
     out->digits = NULL;
     out->sums = strcmp(node->op, "cumsum.default") == 0 &&
                 qnnrt_ir_dtype_kind(node->outputs[0]->dtype) == 2;
-    out->whole = qnnrt_lower__small[at] != NULL;
+    out->whole = moves || qnnrt_lower__listed(qnnrt_lower__small, node->op);
     for (i = 0; i < node->input_count; ++i) {
         const qnnrt_ir_value *x = node->inputs[i];
         const qnnrt_lower__record *in = x != NULL ? (const qnnrt_lower__record *)x->note : NULL;
         if (x == NULL || x->origin == QNNRT_IR_WEIGHT || x->origin == QNNRT_IR_CONSTANT) continue;
         ++computed;
-        if (i == 0 && at <= QNNRT_LOWER__MOVES && in != NULL && x->origin == QNNRT_IR_NODE)
+        if (i == 0 && moves && in != NULL && x->origin == QNNRT_IR_NODE)
             out->sums |= in->sums;
         if (qnnrt_ir_dtype_kind(x->dtype) == 2 &&
             (x->origin != QNNRT_IR_NODE || in == NULL || !in->whole)) out->whole = 0;
@@ -6589,8 +6423,10 @@ static void qnnrt_lower__digits_to(qnnrt_lower__job *job, const qnnrt_ir_node *n
     const qnnrt_ir_value *out = node->outputs[0];
     qnnrt_lower__record *own = qnnrt_lower__record_of(job->lower, out), *in[2] = { NULL, NULL };
     const int floats = qnnrt_ir_dtype_kind(out->dtype) == 2;
-    const char *why = own != NULL && floats && (qnnrt_lower__small[qnnrt_lower__small_at(node)] !=
-                                                NULL) ? own->digits : NULL;
+    const char *why =
+        own != NULL && floats && (qnnrt_lower__listed(qnnrt_lower__moves, node->op) ||
+                                  qnnrt_lower__listed(qnnrt_lower__small, node->op)) ? own->digits
+                                                                                     : NULL;
     size_t i;
     for (i = 0; i < 2 && i < node->input_count; ++i)
         if (node->inputs[i] != NULL && node->inputs[i]->origin == QNNRT_IR_NODE)
@@ -8032,17 +7868,6 @@ static int32_t qnnrt_lower__coded_of(qnnrt_lower__quantizer *q, int32_t from, qn
    Needs: >>config >>arena >>tensor >>static >>encode     Knows nothing of: builders
    ===================================================================================== */
 
-static int qnnrt_lower__one_of(const char *list, const char *word)
-{
-    const size_t length = strlen(word);
-    const char *at = list;
-    while ((at = strstr(at, word)) != NULL) {
-        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) return 1;
-        at += length;
-    }
-    return 0;
-}
-
 /* Operators that move values: float inputs and outputs have one encoding. */
 static const char qnnrt_lower__movers[] =
     "Reshape Transpose ExpandDims Squeeze Concat Pack UnPack Split StridedSlice Gather"
@@ -8070,7 +7895,7 @@ static void qnnrt_lower__unite(qnnrt_lower__quantizer *q, size_t a, size_t b)
 static void qnnrt_lower__join_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op)
 {
     const size_t base = q->graph->base;
-    const int mover = qnnrt_lower__one_of(qnnrt_lower__movers, op->type);
+    const int mover = qnnrt_lower__listed(qnnrt_lower__movers, op->type);
     const int clips = strcmp(op->type, "Relu") == 0 || strcmp(op->type, "ReluMinMax") == 0;
     int32_t first = QNNRT_LOWER__NONE;
     size_t i;
@@ -8084,7 +7909,7 @@ static void qnnrt_lower__join_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op
             qnnrt_lower__unite(q, base + (size_t)op->inputs[0], base + (size_t)op->outputs[0]);
         }
     }
-    if (!mover && !qnnrt_lower__one_of(qnnrt_lower__comparers, op->type)) return;
+    if (!mover && !qnnrt_lower__listed(qnnrt_lower__comparers, op->type)) return;
     for (i = 0; i < op->input_count + op->output_count; ++i) {
         const int32_t t = i < op->input_count ? op->inputs[i] : op->outputs[i - op->input_count];
         if (!qnnrt_lower__is_propagated(q, t)) continue;
@@ -8117,8 +7942,8 @@ static int qnnrt_lower__cover_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op
         qnnrt_lower__cover_more(q, op->outputs[0], 0, 1, 0);
     if (strcmp(op->type, "MatMul") == 0 && qnnrt_lower__is_propagated(q, op->inputs[1]))
         qnnrt_lower__group_of(q, op->inputs[1])->symmetric = 1;
-    if (qnnrt_lower__one_of(qnnrt_lower__movers, op->type) ||
-        qnnrt_lower__one_of(qnnrt_lower__comparers, op->type))
+    if (qnnrt_lower__listed(qnnrt_lower__movers, op->type) ||
+        qnnrt_lower__listed(qnnrt_lower__comparers, op->type))
         for (i = 0; i < op->input_count; ++i) {
             const qnnrt_lower_tensor *tensor = &q->graph->tensors[op->inputs[i]];
             int32_t other = qnnrt_lower__is_propagated(q, op->outputs[0]) ? op->outputs[0]
@@ -8665,8 +8490,8 @@ static int qnnrt_lower__constant(qnnrt_lower__quantizer *q, const qnnrt_lower_op
     const int32_t from = op->inputs[input];
     const qnnrt_lower_encoding *e = q->given[q->graph->base + (size_t)from];
     const int add = strcmp(op->type, "ElementWiseAdd") == 0;
-    const int moved = qnnrt_lower__one_of(qnnrt_lower__movers, op->type) ||
-                      qnnrt_lower__one_of(qnnrt_lower__comparers, op->type);
+    const int moved = qnnrt_lower__listed(qnnrt_lower__movers, op->type) ||
+                      qnnrt_lower__listed(qnnrt_lower__comparers, op->type);
     double low, high;
     float scale;
     int32_t offset;
@@ -8799,7 +8624,7 @@ static int qnnrt_lower__ends(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op
                              const char *form, uint32_t bits, qnnrt_lower__end *inputs,
                              qnnrt_lower__end *outputs)
 {
-    const int moves = qnnrt_lower__one_of(qnnrt_lower__movers, op->type) &&
+    const int moves = qnnrt_lower__listed(qnnrt_lower__movers, op->type) &&
                       qnnrt_lower__was_float(q, op->outputs[0]);
     const size_t letters = strlen(form);
     size_t i;
@@ -10218,6 +10043,6 @@ QNNRT_LOWER_API const qnnrt_lower_rule *qnnrt_lower_rule_get(size_t index)
            qnnrt_lower_weight_only_values(), info.smalls and .small_count are .weight_only and
            .weight_only_count, qnnrt_lower_tensor.small is .weight_only.
            Added  qnnrt_lower_encode(), qnnrt_lower_encoding.apart, qnnrt_lower_graph_info.no_nan,
-           qnnrt_lower_desc.fast_activations.
+           qnnrt_lower_desc.fast_activations. qnnrt_lower_rule.op is a list of names.
    0.4.0   First version.
    --------------------------------------------------------------------------------------------- */

@@ -66,9 +66,12 @@ static int lowers(const char *op)
     if (dot != NULL && dot > op && dot[-1] == '_' && (dot - op < 2 || dot[-2] != '_'))   /* "relu_": qnnrt_ir_pass_inplace() */
         snprintf(name, sizeof name, "%.*s%s", (int)(dot - op) - 1, op, dot);
     for (i = 0; (rule = qnnrt_lower_rule_get(i)) != NULL; ++i) {
-        const size_t length = strlen(rule->op);
-        if (strcmp(rule->op, name) == 0) return 1;
-        if (rule->op[length - 1] == '*' && strncmp(rule->op, name, length - 1) == 0) return 1;
+        const char *at = rule->op;
+        size_t length;
+        for (; (length = strcspn(at, " ")) > 0; at += length + (at[length] == ' ')) {
+            if (strlen(name) == length && strncmp(at, name, length) == 0) return 1;
+            if (at[length - 1] == '*' && strncmp(at, name, length - 1) == 0) return 1;
+        }
     }
     return 0;
 }
