@@ -7856,106 +7856,172 @@ static int64_t qnnrt_ir__net_place(const qnnrt_ir__slide *s, int64_t o, int64_t 
 
 static int64_t qnnrt_ir__net_area(const int64_t *size) { return size[0] * size[1] * size[2]; }
 
-/* Get the places of all kernel elements under output element o; -1: in the padding. */
-static void qnnrt_ir__gemm_places(const qnnrt_ir__slide *s, int64_t o, int64_t *places)
-{
-    int64_t begin[3], a, b, c, i;
-    for (i = 3; i-- > 0; o /= s->out[i]) begin[i] = o % s->out[i] * s->stride[i] - s->pad[i];
-    for (a = 0; a < s->kernel[0]; ++a) {
-        const int64_t x = begin[0] + a * s->dilation[0];
-        for (b = 0; b < s->kernel[1]; ++b) {
-            const int64_t y = begin[1] + b * s->dilation[1];
-            const int inside = x >= 0 && x < s->in[0] && y >= 0 && y < s->in[1];
-            for (c = 0; c < s->kernel[2]; ++c) {
-                const int64_t z = begin[2] + c * s->dilation[2];
-                *places++ = inside && z >= 0 && z < s->in[2]
-                                ? (x * s->in[1] + y) * s->in[2] + z : -1;
-            }
-        }
-    }
-}
-
 /* A matrix in a tensor; or, with a slide, one whose rows are the windows of a convolution. */
 typedef struct qnnrt_ir__matrix {
     const qnnrt_ir__wide  *x;                /* NULL: zeros */
     int64_t                at, row, step;    /* the first element; from row to row, in a row */
     const qnnrt_ir__slide *slide;            /* row: an output element; step: from channel to
                                                 channel */
-    int64_t               *places;           /* [elements of the kernel] */
+    int64_t               *offsets;          /* [depth]: from the first element of a window */
 } qnnrt_ir__matrix;
 
 /* out = alpha * a * b^T + beta * plus, in blocks that fit in the caches: QNNRT_IR__ROWS rows,
-   QNNRT_IR__COLUMNS columns, QNNRT_IR__DEPTH terms of each sum. Tiles of 4 x 4 sums are added up
-   from copies in double, 4 rows side by side. Terms are added in their order, products of float32
+   QNNRT_IR__COLUMNS columns, QNNRT_IR__DEPTH terms of each sum. Tiles of 4 x 8 sums are added up
+   from copies in double, rows side by side. Terms are added in their order, products of float32
    are exact in double: the error of a sum of n terms is at most n * 2^-53 of the sum of their
    magnitudes. */
-enum { QNNRT_IR__TILE = 4, QNNRT_IR__ROWS = 64, QNNRT_IR__COLUMNS = 512, QNNRT_IR__DEPTH = 256 };
+enum { QNNRT_IR__TILE = 4, QNNRT_IR__BROAD = 8, QNNRT_IR__ROWS = 128, QNNRT_IR__COLUMNS = 256,
+       QNNRT_IR__DEPTH = 256 };
 typedef struct qnnrt_ir__gemm {
     qnnrt_ir__matrix  a, b, plus;            /* [rows, depth], [columns, depth], [rows, columns] */
     int64_t           rows, columns, depth;
     double            alpha, beta;
     qnnrt_ir__wide   *out;
     int64_t           at, row, step;         /* the place of the product in out */
-    double           *pack_a, *pack_b, *sums; /* copies of a block of a, of 4 rows of b; tiles */
-    void            (*tile)(const double *a, const double *b, int64_t count, double *sums);
+    double           *pack_a, *pack_b, *sums; /* copies of a block of a, of 8 rows of b; tiles */
+    void            (*tile)(const double *a, const double *b, int64_t count, int more,
+                            double *sums, unsigned char *floats, size_t row);
 } qnnrt_ir__gemm;
 
-/* Copy a part of a row, QNNRT_IR__TILE apart. */
-static void qnnrt_ir__gemm_row(const qnnrt_ir__matrix *m, int64_t row, int64_t begin,
-                                  int64_t count, double *to)
+static int64_t qnnrt_ir__gemm_least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Copy elements, `apart` from each other: at `offsets`, or NULL: `step` from each other. */
+static void qnnrt_ir__gemm_copy(const qnnrt_ir__wide *x, int64_t at, const int64_t *offsets,
+                                int64_t step, int64_t count, int apart, double *to)
 {
-    int64_t at = m->at + row * m->row + begin * m->step, k, t, size;
-    if (m->slide == NULL) {
-        for (k = 0; k < count; ++k, at += m->step, to += QNNRT_IR__TILE)
-            *to = qnnrt_ir__wide_f(m->x, at);
+    int64_t k;
+    float f;
+    if (count == 0) return;
+    if (x->dtype == QNNRT_DTYPE_F32) {
+        const unsigned char *const data = x->data + (size_t)at * sizeof f;
+        QNNRT_IR__MUST(at + (offsets != NULL ? offsets[count - 1] : (count - 1) * step) < x->count);
+        for (k = 0; k < count && offsets != NULL; ++k, to += apart) {
+            memcpy(&f, data + (size_t)offsets[k] * sizeof f, sizeof f);
+            *to = (double)f;
+        }
+        for (; k < count; ++k, to += apart) {
+            memcpy(&f, data + (size_t)(k * step) * sizeof f, sizeof f);
+            *to = (double)f;
+        }
+    } else for (k = 0; k < count; ++k, to += apart)
+        *to = qnnrt_ir__wide_f(x, at + (offsets != NULL ? offsets[k] : k * step));
+}
+
+/* Copy terms of a window that is partly in the padding: of each row of it those that are inside. */
+static void qnnrt_ir__gemm_border(const qnnrt_ir__matrix *m, const int64_t *window, int64_t first,
+                                  int64_t count, int apart, double *to)
+{
+    const qnnrt_ir__slide *s = m->slide;
+    const int64_t z = window[2], far = s->dilation[2];
+    const int64_t from = z < 0 ? (far - 1 - z) / far : 0;
+    const int64_t end = z < s->in[2] ? (s->in[2] - 1 - z) / far + 1 : 0;
+    int64_t c = first % s->kernel[2], row = first / s->kernel[2], n, k;
+    for (; count > 0; c = 0, ++row, count -= n) {
+        const int64_t x = window[0] + row / s->kernel[1] % s->kernel[0] * s->dilation[0];
+        const int64_t y = window[1] + row % s->kernel[1] * s->dilation[1];
+        n = qnnrt_ir__gemm_least(s->kernel[2] - c, count);
+        for (k = 0; k < n; ++k) to[k * apart] = 0;
+        k = from > c ? from - c : 0;
+        if (x >= 0 && x < s->in[0] && y >= 0 && y < s->in[1] && end - c > k && n > k)
+            qnnrt_ir__gemm_copy(m->x, m->at + row / s->kernel[1] / s->kernel[0] * m->step +
+                                          (x * s->in[1] + y) * s->in[2] + z + (c + k) * far, NULL,
+                                far, qnnrt_ir__gemm_least(end - c, n) - k, apart, to + k * apart);
+        to += n * apart;
+    }
+}
+
+/* Copy terms of a row, `apart` from each other: a row of the tensor, or a window. */
+static void qnnrt_ir__gemm_row(const qnnrt_ir__matrix *m, int64_t row, int64_t begin,
+                               int64_t count, int apart, double *to)
+{
+    const qnnrt_ir__slide *s = m->slide;
+    int64_t at = m->at + row * m->row + begin * m->step, window[3];
+    int inside = 1, i;
+    for (i = 3; i-- > 0 && s != NULL; row /= s->out[i]) {
+        window[i] = row % s->out[i] * s->stride[i] - s->pad[i];
+        inside &= window[i] >= 0 && window[i] + (s->kernel[i] - 1) * s->dilation[i] < s->in[i];
+    }
+    if (!inside) {
+        qnnrt_ir__gemm_border(m, window, begin, count, apart, to);
         return;
     }
-    size = qnnrt_ir__net_area(m->slide->kernel);
-    qnnrt_ir__gemm_places(m->slide, row, m->places);
-    at = m->at + begin / size * m->step;
-    for (k = 0, t = begin % size; k < count; ++k, to += QNNRT_IR__TILE) {
-        *to = m->places[t] < 0 ? 0 : qnnrt_ir__wide_f(m->x, at + m->places[t]);
-        if (++t == size) { t = 0; at += m->step; }
-    }
+    if (s != NULL) at = m->at + (window[0] * s->in[1] + window[1]) * s->in[2] + window[2];
+    qnnrt_ir__gemm_copy(m->x, at, s != NULL ? m->offsets + begin : NULL, m->step, count, apart, to);
 }
 
-/* Copy 4 rows of a matrix, zeros where there are fewer. */
+/* Copy `apart` rows of a matrix, zeros where there are fewer. */
 static void qnnrt_ir__gemm_pack(const qnnrt_ir__matrix *m, int64_t row, int64_t rows,
-                                   int64_t begin, int64_t count, double *to)
+                                int64_t begin, int64_t count, int apart, double *to)
 {
     int64_t i, k;
-    for (i = 0; i < QNNRT_IR__TILE; ++i) {
-        if (row + i < rows) qnnrt_ir__gemm_row(m, row + i, begin, count, to + i);
-        else for (k = 0; k < count; ++k) to[k * QNNRT_IR__TILE + i] = 0;
+    float f;
+    if (m->slide == NULL && m->row == 1 && row + apart <= rows && count > 0 &&
+        m->x->dtype == QNNRT_DTYPE_F32) {
+        const unsigned char *data = qnnrt_ir__wide_at(m->x, m->at + row + begin * m->step);
+        for (k = 0; k < count; ++k, data += (size_t)m->step * sizeof f)
+            for (i = 0; i < apart; ++i) {
+                memcpy(&f, data + (size_t)i * sizeof f, sizeof f);
+                to[k * apart + i] = (double)f;
+            }
+        return;
+    }
+    for (i = 0; i < apart; ++i) {
+        if (row + i < rows) qnnrt_ir__gemm_row(m, row + i, begin, count, apart, to + i);
+        else for (k = 0; k < count; ++k) to[k * apart + i] = 0;
     }
 }
 
-/* Add `count` terms to a tile of sums. */
+/* Compute a tile of sums, or with `more` add to it. floats: where its rows go as float32 then. */
 static __inline__ __attribute__((always_inline)) void qnnrt_ir__gemm_terms(
-    const double *a, const double *b, int64_t count, double *sums)
+    const double *a, const double *b, int64_t count, int more, double *sums,
+    unsigned char *floats, size_t row)
 {
-    typedef double row __attribute__((vector_size(32), aligned(8), may_alias));
-    row *const to = (row *)(void *)sums;
-    row s0 = to[0], s1 = to[1], s2 = to[2], s3 = to[3];
+    typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
+    typedef float narrow __attribute__((vector_size(16), aligned(1), may_alias));
+    const four zero = {0, 0, 0, 0};
+    four *const to = (four *)(void *)sums;
+    four s0 = more ? to[0] : zero, s1 = more ? to[1] : zero, s2 = more ? to[2] : zero;
+    four s3 = more ? to[3] : zero, s4 = more ? to[4] : zero, s5 = more ? to[5] : zero;
+    four s6 = more ? to[6] : zero, s7 = more ? to[7] : zero;
     int64_t k;
-    for (k = 0; k < count; ++k, a += QNNRT_IR__TILE, b += QNNRT_IR__TILE) {
-        const row x = *(const row *)(const void *)b;
-        const row a0 = {a[0], a[0], a[0], a[0]}, a1 = {a[1], a[1], a[1], a[1]};
-        const row a2 = {a[2], a[2], a[2], a[2]}, a3 = {a[3], a[3], a[3], a[3]};
+    for (k = 0; k < count; ++k, a += QNNRT_IR__TILE, b += QNNRT_IR__BROAD) {
+        const four x = *(const four *)(const void *)b, y = *(const four *)(const void *)(b + 4);
+        const four a0 = {a[0], a[0], a[0], a[0]}, a1 = {a[1], a[1], a[1], a[1]};
+        const four a2 = {a[2], a[2], a[2], a[2]}, a3 = {a[3], a[3], a[3], a[3]};
         s0 += a0 * x;
-        s1 += a1 * x;
-        s2 += a2 * x;
-        s3 += a3 * x;
+        s1 += a0 * y;
+        s2 += a1 * x;
+        s3 += a1 * y;
+        s4 += a2 * x;
+        s5 += a2 * y;
+        s6 += a3 * x;
+        s7 += a3 * y;
     }
-    to[0] = s0;
-    to[1] = s1;
-    to[2] = s2;
-    to[3] = s3;
+    if (floats == NULL) {
+        to[0] = s0;
+        to[1] = s1;
+        to[2] = s2;
+        to[3] = s3;
+        to[4] = s4;
+        to[5] = s5;
+        to[6] = s6;
+        to[7] = s7;
+        return;
+    }
+    *(narrow *)(void *)floats = __builtin_convertvector(s0, narrow);
+    *(narrow *)(void *)(floats + 16) = __builtin_convertvector(s1, narrow);
+    *(narrow *)(void *)(floats + row) = __builtin_convertvector(s2, narrow);
+    *(narrow *)(void *)(floats + row + 16) = __builtin_convertvector(s3, narrow);
+    *(narrow *)(void *)(floats + 2 * row) = __builtin_convertvector(s4, narrow);
+    *(narrow *)(void *)(floats + 2 * row + 16) = __builtin_convertvector(s5, narrow);
+    *(narrow *)(void *)(floats + 3 * row) = __builtin_convertvector(s6, narrow);
+    *(narrow *)(void *)(floats + 3 * row + 16) = __builtin_convertvector(s7, narrow);
 }
 
-static void qnnrt_ir__gemm_tile(const double *a, const double *b, int64_t count, double *sums)
+static void qnnrt_ir__gemm_tile(const double *a, const double *b, int64_t count, int more,
+                                double *sums, unsigned char *floats, size_t row)
 {
-    qnnrt_ir__gemm_terms(a, b, count, sums);
+    qnnrt_ir__gemm_terms(a, b, count, more, sums, floats, row);
 }
 
 #if defined(__x86_64__)
@@ -7967,63 +8033,79 @@ static int qnnrt_ir__gemm_fuses(void)
 
 /* The same there: the products of float32 are exact, so that the sums are the same. */
 __attribute__((target("avx2,fma")))
-static void qnnrt_ir__gemm_tile_wide(const double *a, const double *b, int64_t count, double *sums)
+static void qnnrt_ir__gemm_tile_wide(const double *a, const double *b, int64_t count, int more,
+                                     double *sums, unsigned char *floats, size_t row)
 {
-    qnnrt_ir__gemm_terms(a, b, count, sums);
+    qnnrt_ir__gemm_terms(a, b, count, more, sums, floats, row);
 }
 #endif
 
-/* Compute a block of sums: rows from i, columns from j, terms from k. */
-static void qnnrt_ir__gemm_block(const qnnrt_ir__gemm *p, int64_t i, int64_t rows, int64_t j,
-                                    int64_t columns, int64_t k, int64_t count)
-{
-    double *sums = p->sums;
-    int64_t r, c;
-    for (r = 0; r < rows; r += QNNRT_IR__TILE)
-        qnnrt_ir__gemm_pack(&p->a, i + r, p->rows, k, count, p->pack_a + r * QNNRT_IR__DEPTH);
-    for (c = 0; c < columns; c += QNNRT_IR__TILE) {
-        qnnrt_ir__gemm_pack(&p->b, j + c, p->columns, k, count, p->pack_b);
-        for (r = 0; r < rows; r += QNNRT_IR__TILE, sums += QNNRT_IR__TILE * QNNRT_IR__TILE)
-            p->tile(p->pack_a + r * QNNRT_IR__DEPTH, p->pack_b, count, sums);
-    }
-}
-
-/* Write the elements of a block of sums. */
+/* Write a tile of sums, where `rows` and `columns` are left. */
 static void qnnrt_ir__gemm_write(const qnnrt_ir__gemm *p, int64_t i, int64_t rows, int64_t j,
-                                    int64_t columns)
+                                 int64_t columns, const double *sums)
 {
-    const int64_t high = (rows + QNNRT_IR__TILE - 1) / QNNRT_IR__TILE;
     int64_t r, c;
-    for (c = 0; c < columns; ++c) {
-        for (r = 0; r < rows; ++r) {
-            const int64_t tile = c / QNNRT_IR__TILE * high + r / QNNRT_IR__TILE;
-            const int64_t at = r % QNNRT_IR__TILE * QNNRT_IR__TILE + c % QNNRT_IR__TILE;
-            double f = p->alpha * p->sums[tile * QNNRT_IR__TILE * QNNRT_IR__TILE + at];
+    for (r = 0; r < rows && r < QNNRT_IR__TILE; ++r)
+        for (c = 0; c < columns && c < QNNRT_IR__BROAD; ++c) {
+            double f = p->alpha * sums[r * QNNRT_IR__BROAD + c];
             if (p->plus.x != NULL)
                 f += p->beta * qnnrt_ir__wide_f(p->plus.x, p->plus.at + (i + r) * p->plus.row +
                                                                (j + c) * p->plus.step);
             qnnrt_ir__wide_put(p->out, p->at + (i + r) * p->row + (j + c) * p->step, f);
         }
+}
+
+/* Compute a block of sums: rows from i, columns from j, terms from k. The last ones are written. */
+static void qnnrt_ir__gemm_block(const qnnrt_ir__gemm *p, int64_t i, int64_t rows, int64_t j,
+                                 int64_t columns, int64_t k, int64_t count)
+{
+    const int last = k + count == p->depth, plain = last && p->plus.x == NULL && p->step == 1 &&
+        p->alpha >= 1 && p->alpha <= 1 && p->out->dtype == QNNRT_DTYPE_F32;
+    double *sums = p->sums;
+    int64_t r, c;
+    for (r = 0; r < rows; r += QNNRT_IR__TILE)
+        qnnrt_ir__gemm_pack(&p->a, i + r, p->rows, k, count, QNNRT_IR__TILE,
+                            p->pack_a + r * count);
+    for (c = 0; c < columns; c += QNNRT_IR__BROAD) {
+        qnnrt_ir__gemm_pack(&p->b, j + c, p->columns, k, count, QNNRT_IR__BROAD, p->pack_b);
+        for (r = 0; r < rows; r += QNNRT_IR__TILE) {
+            const int whole = plain && r + QNNRT_IR__TILE <= rows && c + QNNRT_IR__BROAD <= columns;
+            unsigned char *const floats = !whole ? NULL :
+                qnnrt_ir__wide_room(p->out, p->at + (i + r) * p->row + j + c);
+            p->tile(p->pack_a + r * count, p->pack_b, count, k > 0, sums, floats,
+                    (size_t)p->row * sizeof(float));
+            if (last && !whole)
+                qnnrt_ir__gemm_write(p, i + r, rows - r, j + c, columns - c, sums);
+            if (count < p->depth) sums += QNNRT_IR__TILE * QNNRT_IR__BROAD;
+        }
     }
 }
 
-/* Begin a product into a tensor. Return 0 when out of memory. */
-static int qnnrt_ir__gemm_begin(qnnrt_ir__eval *e, qnnrt_ir__gemm *p, qnnrt_ir__wide *out)
+/* Begin products of at most these sizes. Return 0 when out of memory. */
+static int qnnrt_ir__gemm_begin(qnnrt_ir__eval *e, qnnrt_ir__gemm *p, qnnrt_ir__wide *out,
+                                int64_t rows, int64_t columns, int64_t depth)
 {
+    const int64_t deep = qnnrt_ir__gemm_least(depth, QNNRT_IR__DEPTH);
+    const int64_t tiles = depth <= deep ? 1 :
+        (qnnrt_ir__gemm_least(rows, QNNRT_IR__ROWS) / QNNRT_IR__TILE + 1) *
+        (qnnrt_ir__gemm_least(columns, QNNRT_IR__COLUMNS) / QNNRT_IR__BROAD + 1);
     memset(p, 0, sizeof(*p));
+    p->rows = rows;
+    p->columns = columns;
+    p->depth = depth;
     p->alpha = p->beta = 1;
     p->tile = qnnrt_ir__gemm_tile;
 #if defined(__x86_64__)
     if (qnnrt_ir__gemm_fuses()) p->tile = qnnrt_ir__gemm_tile_wide;
 #endif
     p->out = out;
-    p->pack_a = (double *)qnnrt_ir__eval_get(e, QNNRT_IR__ROWS * QNNRT_IR__DEPTH, sizeof(double));
-    p->pack_b = (double *)qnnrt_ir__eval_get(e, QNNRT_IR__TILE * QNNRT_IR__DEPTH, sizeof(double));
-    p->sums = (double *)qnnrt_ir__eval_get(e, QNNRT_IR__ROWS * QNNRT_IR__COLUMNS, sizeof(double));
+    rows = qnnrt_ir__gemm_least(rows, QNNRT_IR__ROWS) + QNNRT_IR__TILE;
+    p->pack_a = (double *)qnnrt_ir__eval_get(e, rows * deep, sizeof(double));
+    p->pack_b = (double *)qnnrt_ir__eval_get(e, QNNRT_IR__BROAD * deep, sizeof(double));
+    p->sums = (double *)qnnrt_ir__eval_get(e, tiles * QNNRT_IR__TILE * QNNRT_IR__BROAD,
+                                           sizeof(double));
     return p->pack_a != NULL && p->pack_b != NULL && p->sums != NULL;
 }
-
-static int64_t qnnrt_ir__gemm_least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static void qnnrt_ir__gemm_run(const qnnrt_ir__gemm *p)
 {
@@ -8032,13 +8114,12 @@ static void qnnrt_ir__gemm_run(const qnnrt_ir__gemm *p)
         const int64_t rows = qnnrt_ir__gemm_least(p->rows - i, QNNRT_IR__ROWS);
         for (j = 0; j < p->columns; j += QNNRT_IR__COLUMNS) {
             const int64_t columns = qnnrt_ir__gemm_least(p->columns - j, QNNRT_IR__COLUMNS);
-            const int64_t tiles = (rows + QNNRT_IR__TILE - 1) / QNNRT_IR__TILE *
-                                  ((columns + QNNRT_IR__TILE - 1) / QNNRT_IR__TILE);
-            memset(p->sums, 0, (size_t)tiles * QNNRT_IR__TILE * QNNRT_IR__TILE * sizeof(*p->sums));
-            for (k = 0; k < p->depth; k += QNNRT_IR__DEPTH)
-                qnnrt_ir__gemm_block(p, i, rows, j, columns, k,
-                                     qnnrt_ir__gemm_least(p->depth - k, QNNRT_IR__DEPTH));
-            qnnrt_ir__gemm_write(p, i, rows, j, columns);
+            k = 0;
+            do {                             /* sums without terms are written, too */
+                const int64_t count = qnnrt_ir__gemm_least(p->depth - k, QNNRT_IR__DEPTH);
+                qnnrt_ir__gemm_block(p, i, rows, j, columns, k, count);
+                k += count;
+            } while (k < p->depth);
         }
     }
 }
@@ -8046,12 +8127,9 @@ static void qnnrt_ir__gemm_run(const qnnrt_ir__gemm *p)
 static int qnnrt_ir__eval_linear(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0], *w = &e->in[1];
-    const int64_t inner = x->dims[x->rank - 1];
+    const int64_t inner = x->dims[x->rank - 1], columns = w->rank == 1 ? 1 : w->dims[0];
     qnnrt_ir__gemm p;
-    if (!qnnrt_ir__gemm_begin(e, &p, e->out)) return 0;
-    p.columns = w->rank == 1 ? 1 : w->dims[0];
-    p.rows = e->out->count / p.columns;
-    p.depth = inner;
+    if (!qnnrt_ir__gemm_begin(e, &p, e->out, e->out->count / columns, columns, inner)) return 0;
     p.a.x = x;
     p.b.x = w;
     p.plus.x = qnnrt_ir__eval_in(e, 2);
@@ -8071,12 +8149,11 @@ static int qnnrt_ir__gemm_matmul(qnnrt_ir__eval *e, size_t first)
     uint32_t rank = 0, d;
     qnnrt_ir__gemm p;
     qnnrt_ir__walk w;
-    if (!qnnrt_ir__gemm_begin(e, &p, e->out)) return 0;
     if (a.rank == 1) { a.rank = 2; a.dims[1] = a.dims[0]; a.dims[0] = 1; }
     if (b.rank == 1) { b.rank = 2; b.dims[1] = 1; }
-    p.rows = a.dims[a.rank - 2];
-    p.depth = a.dims[a.rank - 1];
-    p.columns = b.dims[turned ? b.rank - 2 : b.rank - 1];
+    if (!qnnrt_ir__gemm_begin(e, &p, e->out, a.dims[a.rank - 2],
+                              b.dims[turned ? b.rank - 2 : b.rank - 1], a.dims[a.rank - 1]))
+        return 0;
     p.a.x = &a;
     p.b.x = &b;
     p.a.row = p.depth;
@@ -8119,12 +8196,12 @@ static int qnnrt_ir__eval_grouped(qnnrt_ir__eval *e)
     const qnnrt_ir__wide *x = &e->in[0], *w = &e->in[1], *ends = &e->in[2];
     int64_t g, begin = 0, end, k;
     qnnrt_ir__gemm p;
-    if (!qnnrt_ir__gemm_begin(e, &p, e->out)) return 0;
+    if (!qnnrt_ir__gemm_begin(e, &p, e->out, x->dims[0], w->dims[2], x->dims[1])) return 0;
     for (k = 0; k < e->out->count; ++k) qnnrt_ir__wide_put(e->out, k, 0);
     p.a.x = x;
     p.b.x = w;
-    p.depth = p.a.row = x->dims[1];
-    p.columns = p.row = p.b.step = w->dims[2];
+    p.a.row = p.depth;
+    p.row = p.b.step = p.columns;
     p.a.step = p.b.row = p.step = 1;
     for (g = 0; g < w->dims[0]; ++g, begin = end) {
         end = qnnrt_ir__wide_i(ends, g);
@@ -8142,38 +8219,45 @@ static int qnnrt_ir__eval_grouped(qnnrt_ir__eval *e)
 static int qnnrt_ir__eval_matmul(qnnrt_ir__eval *e) { return qnnrt_ir__gemm_matmul(e, 0); }
 static int qnnrt_ir__eval_addmm(qnnrt_ir__eval *e) { return qnnrt_ir__gemm_matmul(e, 1); }
 
-/* Of each group of channels: windows of the input, times the weight. */
+/* Of each group of channels: the weight times windows of the input. */
 static int qnnrt_ir__eval_conv(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0], *w = &e->in[1];
     const int64_t groups = qnnrt_ir_int(e->node, "groups", 1), channels = w->dims[0];
-    int64_t area_in, part, batch, group, count;
+    int64_t area_in, part, batch, group, count, k;
     qnnrt_ir__slide s;
     qnnrt_ir__gemm p;
-    if (!qnnrt_ir__gemm_begin(e, &p, e->out)) return 0;
     qnnrt_ir__net_slide(e, w->rank - 2, w->dims + 2, &s);
     area_in = qnnrt_ir__net_area(s.in);
     part = w->dims[1] * area_in;
-    p.rows = qnnrt_ir__net_area(s.out);
-    p.columns = channels / groups;
-    p.depth = w->dims[1] * qnnrt_ir__net_area(s.kernel);
-    p.a.places = (int64_t *)qnnrt_ir__eval_get(e, qnnrt_ir__net_area(s.kernel), sizeof(int64_t));
-    if (p.a.places == NULL) return 0;
-    p.a.x = x;
-    p.a.slide = &s;
-    p.a.step = area_in;
-    p.b.x = w;
-    p.b.row = p.depth;
+    if (!qnnrt_ir__gemm_begin(e, &p, e->out, channels / groups, qnnrt_ir__net_area(s.out),
+                              w->dims[1] * qnnrt_ir__net_area(s.kernel))) return 0;
+    p.row = p.columns;
+    p.a.row = p.depth;
+    p.b.offsets = (int64_t *)qnnrt_ir__eval_get(e, p.depth, sizeof(int64_t));
+    if (p.b.offsets == NULL) return 0;
+    for (k = 0; k < p.depth; ++k) {          /* wraps where no window is inside */
+        const int64_t row = k / s.kernel[2], plane = row / s.kernel[1];
+        const uint64_t x2 = (uint64_t)(k % s.kernel[2]) * (uint64_t)s.dilation[2];
+        const uint64_t x1 = (uint64_t)(row % s.kernel[1]) * (uint64_t)s.dilation[1];
+        const uint64_t x0 = (uint64_t)(plane % s.kernel[0]) * (uint64_t)s.dilation[0];
+        p.b.offsets[k] = (int64_t)(((uint64_t)(plane / s.kernel[0] * s.in[0]) + x0) *
+                                       (uint64_t)(s.in[1] * s.in[2]) +
+                                   x1 * (uint64_t)s.in[2] + x2);
+    }
+    p.a.x = w;
+    p.b.x = x;
+    p.b.slide = &s;
+    p.b.step = area_in;
     p.plus.x = qnnrt_ir__eval_in(e, 2);
-    p.b.step = p.plus.step = p.row = 1;
-    p.step = p.rows;
-    count = e->out->count / (p.rows * channels);
+    p.a.step = p.plus.row = p.step = 1;
+    count = e->out->count / (p.columns * channels);
     for (batch = 0; batch < count; ++batch) {
         for (group = 0; group < groups; ++group) {
-            p.a.at = (batch * groups + group) * part;
-            p.plus.at = group * p.columns;
-            p.b.at = p.plus.at * p.depth;
-            p.at = (batch * channels + p.plus.at) * p.rows;
+            p.b.at = (batch * groups + group) * part;
+            p.plus.at = group * p.rows;
+            p.a.at = p.plus.at * p.depth;
+            p.at = (batch * channels + p.plus.at) * p.columns;
             qnnrt_ir__gemm_run(&p);
         }
     }
@@ -8198,7 +8282,7 @@ static void qnnrt_ir__gemm_shares(double *scores, int64_t count, const qnnrt_ir_
     for (c = 0; c < count; ++c) scores[c] = nan ? scores[c] / sum : 0;
 }
 
-/* Of each head, for 64 rows at a time: query times keys, then shares times values. */
+/* Of each head, for some rows at a time: query times keys, then shares times values. */
 static int qnnrt_ir__eval_attention(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *q = &e->in[0], *key = &e->in[1], *v = &e->in[2], *mask =
@@ -8213,20 +8297,20 @@ static int qnnrt_ir__eval_attention(qnnrt_ir__eval *e)
     qnnrt_ir__wide scores;
     qnnrt_ir__gemm to, from;
     qnnrt_ir__walk w;
-    dims[0] = QNNRT_IR__ROWS;
+    dims[0] = qnnrt_ir__gemm_least(rows, QNNRT_IR__ROWS);
     dims[1] = cells;
     if (!qnnrt_ir__wide_begin(&scores, QNNRT_DTYPE_F64, 2, dims) ||
         !qnnrt_ir__wide_make(e->arena, &scores, NULL)) return qnnrt_ir__eval_no(e, "out of memory");
-    if (!qnnrt_ir__gemm_begin(e, &to, &scores) || !qnnrt_ir__gemm_begin(e, &from, e->out))
-        return 0;
+    if (!qnnrt_ir__gemm_begin(e, &to, &scores, dims[0], cells, width) ||
+        !qnnrt_ir__gemm_begin(e, &from, e->out, dims[0], values, cells)) return 0;
     to.a.x = q;
     to.b.x = key;
-    to.a.row = to.b.row = to.depth = width;
-    to.columns = to.row = from.a.row = from.depth = cells;
+    to.a.row = to.b.row = width;
+    to.row = from.a.row = cells;
     to.alpha = qnnrt_ir_float(e->node, "scale", 1 / sqrt((double)width));
     from.a.x = &scores;
     from.b.x = v;
-    from.columns = from.b.step = from.row = values;
+    from.b.step = from.row = values;
     to.a.step = to.b.step = to.step = from.a.step = from.b.row = from.step = 1;
     memcpy(dims, q->dims, sizeof(dims));
     dims[r - 1] = cells;
@@ -9384,10 +9468,9 @@ static int qnnrt_ir__eval_deform(qnnrt_ir__eval *e)
     if (!qnnrt_ir__wide_begin(&columns, QNNRT_DTYPE_F64, 2, dims) ||
         !qnnrt_ir__wide_make(e->arena, &columns, NULL))
         return qnnrt_ir__eval_no(e, "out of memory");
-    if (!qnnrt_ir__gemm_begin(e, &p, e->out)) return 0;
+    if (!qnnrt_ir__gemm_begin(e, &p, e->out, QNNRT_IR__ROWS, channels / groups, dims[0] / groups))
+        return 0;
     area = qnnrt_ir__net_area(s.out);
-    p.columns = channels / groups;
-    p.depth = dims[0] / groups;
     p.a.x = &columns;
     p.a.step = QNNRT_IR__ROWS;
     p.b.x = w;
@@ -9769,11 +9852,11 @@ static qnnrt_result qnnrt_ir__eval_node(const qnnrt_hooks *hooks, const qnnrt_ir
    >>eval     Knows nothing of: files
    ===================================================================================== */
 
-/* Return about how many operations a product takes: tiles of 4 x 4 sums, and copies of both sides
+/* Return about how many operations a product takes: tiles of 4 x 8 sums, and copies of both sides
    for each block of the other one. */
 static double qnnrt_ir__fold_product(double batch, double rows, double columns, double depth)
 {
-    return batch * depth * ((rows + 3) * (columns + 3) +
+    return batch * depth * ((rows + 3) * (columns + 7) +
                             16 * rows * (columns / (double)QNNRT_IR__COLUMNS + 1) +
                             16 * columns * (rows / (double)QNNRT_IR__ROWS + 1));
 }
@@ -9853,8 +9936,8 @@ static double qnnrt_ir__fold_inner(const qnnrt_ir_node *node, const qnnrt_ir_val
         const double channels = (double)w->dims[0];
         const double groups = (double)qnnrt_ir_int(node, "groups", 1);
         const double batch = qnnrt_ir__fold_size(x, w->rank);
-        rows = qnnrt_ir__fold_ratio(made, batch * channels);
-        return qnnrt_ir__fold_product(batch * groups, rows, channels / groups,
+        columns = qnnrt_ir__fold_ratio(made, batch * channels);
+        return qnnrt_ir__fold_product(batch * groups, channels / groups, columns,
                                       qnnrt_ir__fold_ratio((double)w->count, channels));
     }
     if (eval == qnnrt_ir__eval_attention) {
