@@ -1262,14 +1262,6 @@ static int qnnrt_ir__shape_same(qnnrt_ir__shape *s)
     return qnnrt_ir__shape_copy(s, s->node->inputs[0]);
 }
 
-/* square: as a power with an integer, which makes integers of bools. */
-static int qnnrt_ir__shape_square(qnnrt_ir__shape *s)
-{
-    qnnrt_ir__shape_same(s);
-    if (s->dtype == QNNRT_DTYPE_BOOL8) s->dtype = QNNRT_DTYPE_I64;
-    return 1;
-}
-
 /* copy: input 1 is broadcast to input 0. */
 static int qnnrt_ir__shape_copied(qnnrt_ir__shape *s)
 {
@@ -1293,27 +1285,6 @@ static int qnnrt_ir__shape_glu(qnnrt_ir__shape *s)
         return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "a dimension of %lld has no halves",
                                     (long long)s->dims[axis]);
     s->dims[axis] /= 2;
-    return 1;
-}
-
-/* Functions with float results, also of integers. */
-static int qnnrt_ir__shape_real(qnnrt_ir__shape *s)
-{
-    qnnrt_ir__shape_same(s);
-    if (qnnrt_ir_dtype_kind(s->dtype) < 2) s->dtype = QNNRT_DTYPE_F32;
-    return 1;
-}
-
-/* Activations, which exist for floats only. */
-static int qnnrt_ir__shape_float(qnnrt_ir__shape *s)
-{
-    return qnnrt_ir__shape_same(s) && qnnrt_ir__shape_floats(s, s->node->inputs[0]);
-}
-
-static int qnnrt_ir__shape_test(qnnrt_ir__shape *s)
-{
-    qnnrt_ir__shape_same(s);
-    s->dtype = QNNRT_DTYPE_BOOL8;
     return 1;
 }
 
@@ -1343,29 +1314,6 @@ static int qnnrt_ir__shape_prelu(qnnrt_ir__shape *s)
     const qnnrt_ir_value *x = s->node->inputs[0], *weight = s->node->inputs[1];
     return qnnrt_ir__shape_same(s) && qnnrt_ir__shape_floats(s, x) &&
            (weight->count == 1 || qnnrt_ir__shape_vector(s, 1, x->rank > 1 ? x->dims[1] : 1));
-}
-
-static int qnnrt_ir__shape_divide(qnnrt_ir__shape *s)
-{
-    if (!qnnrt_ir__shape_binary(s)) return 0;
-    if (!qnnrt_ir__attr_has(s->node, "rounding_mode") && qnnrt_ir_dtype_kind(s->dtype) < 2)
-        s->dtype = QNNRT_DTYPE_F32;
-    return 1;
-}
-
-static int qnnrt_ir__shape_compare(qnnrt_ir__shape *s)
-{
-    if (!qnnrt_ir__shape_binary(s)) return 0;
-    s->dtype = QNNRT_DTYPE_BOOL8;
-    return 1;
-}
-
-/* bitwise: no floats. */
-static int qnnrt_ir__shape_bits(qnnrt_ir__shape *s)
-{
-    if (!qnnrt_ir__shape_binary(s)) return 0;
-    return qnnrt_ir_dtype_kind(s->dtype) < 2 ||
-           qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "bits of floats have no meaning");
 }
 
 static int qnnrt_ir__shape_clamp(qnnrt_ir__shape *s)
@@ -1439,43 +1387,50 @@ static int qnnrt_ir__shape_reduce(qnnrt_ir__shape *s)
     return qnnrt_ir__shape_dtype(s, s->dtype);
 }
 
-/* Sums of integers are int64. */
-static int qnnrt_ir__shape_sum(qnnrt_ir__shape *s)
+/* Give the result the dtype of a rule. 'b': bool; 'i': int64; 'p': int64 of a second output, of
+   places; 'f': float32 in place of integers; 'w': int64 in place of others, unless "dtype" is
+   given; 'q': int64 in place of bool. 'F': input 0 must be of floats; 'm': that, and there are two
+   outputs; 'n': the operands must not be floats. */
+static int qnnrt_ir__shape_made(qnnrt_ir__shape *s, char rule)
 {
-    if (!qnnrt_ir__shape_reduce(s)) return 0;
-    if (!qnnrt_ir__attr_has(s->node, "dtype") && qnnrt_ir_dtype_kind(s->dtype) < 2)
+    const int kind = qnnrt_ir_dtype_kind(s->dtype);
+    if (rule == 'p' || rule == 'm') s->outputs = 2;
+    if (rule == 'F' || rule == 'm') return qnnrt_ir__shape_floats(s, s->node->inputs[0]);
+    if (rule == 'n' && kind == 2)
+        return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "bits of floats have no meaning");
+    if (rule == 'b') s->dtype = QNNRT_DTYPE_BOOL8;
+    if (rule == 'f' && kind < 2 && !qnnrt_ir__attr_has(s->node, "rounding_mode"))
+        s->dtype = QNNRT_DTYPE_F32;
+    if (rule == 'i' || (rule == 'p' && s->index == 1) || (rule == 'q' && kind == 0) ||
+        (rule == 'w' && kind < 2 && !qnnrt_ir__attr_has(s->node, "dtype")))
         s->dtype = QNNRT_DTYPE_I64;
     return 1;
 }
+
+/* Shape functions that are another one with a dtype: qnnrt_ir__shape_real() is that of
+   qnnrt_ir__shape_same() and rule 'f'. */
+#define QNNRT_IR__RULE(name, shape, dtype) static int qnnrt_ir__shape_##name(qnnrt_ir__shape *s) \
+    { return qnnrt_ir__shape_##shape(s) && qnnrt_ir__shape_made(s, dtype); }
+QNNRT_IR__RULE(real, same, 'f')                  /* functions of floats and integers */
+QNNRT_IR__RULE(float, same, 'F')                 /* activations, which are of floats only */
+QNNRT_IR__RULE(test, same, 'b')
+QNNRT_IR__RULE(square, same, 'q')                /* as a power with an integer */
+QNNRT_IR__RULE(divide, binary, 'f')
+QNNRT_IR__RULE(compare, binary, 'b')
+QNNRT_IR__RULE(bits, binary, 'n')
+QNNRT_IR__RULE(sum, reduce, 'w')
+QNNRT_IR__RULE(any, reduce, 'b')
+QNNRT_IR__RULE(best, reduce, 'i')
+QNNRT_IR__RULE(extreme, reduce, 'p')             /* max.dim, min.dim: values and places */
+QNNRT_IR__RULE(norm, reduce, 'F')
+QNNRT_IR__RULE(moments, reduce, 'm')             /* var_mean, std_mean */
+QNNRT_IR__RULE(logsumexp, reduce, 'f')
 
 static int qnnrt_ir__shape_mean(qnnrt_ir__shape *s)
 {
     if (!qnnrt_ir__shape_reduce(s)) return 0;
     return qnnrt_ir_dtype_kind(s->dtype) == 2 ||
            qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the mean of integers has no dtype");
-}
-
-static int qnnrt_ir__shape_any(qnnrt_ir__shape *s)
-{
-    if (!qnnrt_ir__shape_reduce(s)) return 0;
-    s->dtype = QNNRT_DTYPE_BOOL8;
-    return 1;
-}
-
-static int qnnrt_ir__shape_best(qnnrt_ir__shape *s)
-{
-    if (!qnnrt_ir__shape_reduce(s)) return 0;
-    s->dtype = QNNRT_DTYPE_I64;
-    return 1;
-}
-
-/* max.dim, min.dim: values and indices. */
-static int qnnrt_ir__shape_extreme(qnnrt_ir__shape *s)
-{
-    if (!qnnrt_ir__shape_reduce(s)) return 0;
-    s->outputs = 2;
-    if (s->index == 1) s->dtype = QNNRT_DTYPE_I64;
-    return 1;
 }
 
 static int qnnrt_ir__shape_cumulate(qnnrt_ir__shape *s)
@@ -1495,27 +1450,6 @@ static int qnnrt_ir__shape_softmax(qnnrt_ir__shape *s)
     return qnnrt_ir_dtype_kind(s->dtype) == 2 ||
            qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "the result is %s, expected a float type",
                                 qnnrt_dtype_name(s->dtype));
-}
-
-/* A norm over dimensions: of floats. */
-static int qnnrt_ir__shape_norm(qnnrt_ir__shape *s)
-{
-    return qnnrt_ir__shape_reduce(s) && qnnrt_ir__shape_floats(s, s->node->inputs[0]);
-}
-
-/* logsumexp: floats, also of integers. */
-static int qnnrt_ir__shape_logsumexp(qnnrt_ir__shape *s)
-{
-    if (!qnnrt_ir__shape_reduce(s)) return 0;
-    if (qnnrt_ir_dtype_kind(s->dtype) < 2) s->dtype = QNNRT_DTYPE_F32;
-    return 1;
-}
-
-/* var_mean, std_mean: two outputs. */
-static int qnnrt_ir__shape_moments(qnnrt_ir__shape *s)
-{
-    s->outputs = 2;
-    return qnnrt_ir__shape_norm(s);
 }
 
 /* to.*, _to_copy: another dtype, or the same. */
@@ -2456,9 +2390,7 @@ static int qnnrt_ir__shape_topk(qnnrt_ir__shape *s)
     if (k < 0 || k > (s->rank == 0 ? 1 : s->dims[axis]))
         return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "k is %lld", (long long)k);
     if (s->rank > 0) s->dims[axis] = k;
-    s->outputs = 2;
-    if (s->index == 1) s->dtype = QNNRT_DTYPE_I64;
-    return 1;
+    return qnnrt_ir__shape_made(s, 'p');
 }
 
 /* sort, cummax and cummin: values and places; argsort: places; msort: values */
@@ -2888,6 +2820,13 @@ static int qnnrt_ir__shape_recurrent(qnnrt_ir__shape *s)
    Needs: >>config >>attr >>shape >>shape_math >>shape_net     Knows nothing of: views
    ===================================================================================== */
 
+/* Get a number for each of `n` dimensions. */
+static int qnnrt_ir__shape_each(qnnrt_ir__shape *s, const char *name, uint32_t n, int64_t *out)
+{
+    return qnnrt_ir_each(s->node, name, n, out) ||
+           qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "%s does not have %u numbers", name, (unsigned)n);
+}
+
 /* Get the arguments of one window: kernel, stride, padding and dilation of `n` dimensions. */
 typedef struct qnnrt_ir__window {
     int64_t kernel[3], stride[3], pad[3], dilation[3];
@@ -2898,9 +2837,7 @@ static int qnnrt_ir__shape_window(qnnrt_ir__shape *s, uint32_t n, qnnrt_ir__wind
     uint32_t i;
     if (!qnnrt_ir_each(s->node, "stride", n, w->stride))
         for (i = 0; i < n; ++i) w->stride[i] = w->kernel[i];
-    if (!qnnrt_ir_each(s->node, "padding", n, w->pad))
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "padding does not have %u numbers",
-                                    (unsigned)n);
+    if (!qnnrt_ir__shape_each(s, "padding", n, w->pad)) return 0;
     if (!qnnrt_ir_each(s->node, "dilation", n, w->dilation))
         for (i = 0; i < n; ++i) w->dilation[i] = 1;
     for (i = 0; i < n; ++i) {
@@ -2942,24 +2879,35 @@ static uint32_t qnnrt_ir__shape_spatial(const qnnrt_ir__shape *s, size_t at)
                                                          : (uint32_t)(s->node->op[at] - '0');
 }
 
-static int qnnrt_ir__shape_conv(qnnrt_ir__shape *s)
+/* Begin a convolution of n dimensions: check its input and weight, and get the kernel's size. */
+static int qnnrt_ir__shape_kernel(qnnrt_ir__shape *s, uint32_t n, int transposed,
+                                  qnnrt_ir__window *win)
 {
     const qnnrt_ir_value *x = s->node->inputs[0], *w = s->node->inputs[1];
-    const qnnrt_ir_attr *padding = qnnrt_ir_attr_find(s->node, "padding");
     const int64_t groups = qnnrt_ir_int(s->node, "groups", 1);
+    int64_t channels;
+    uint32_t i;
+    memset(win, 0, sizeof(*win));
+    if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2) ||
+        !qnnrt_ir__shape_rank(s, 1, n + 2, n + 2)) return 0;
+    qnnrt_ir__shape_same(s);
+    channels = x->dims[s->rank - n - 1];
+    if (groups < 1 || w->dims[0] % groups != 0 || (!transposed && channels % groups != 0))
+        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "groups is %lld", (long long)groups);
+    for (i = 0; i < n; ++i) win->kernel[i] = w->dims[2 + i];
+    s->dims[s->rank - n - 1] = transposed ? qnnrt_ir__times(w->dims[1], groups) : w->dims[0];
+    return transposed ? qnnrt_ir__shape_inner(s, channels, w->dims[0])
+                      : qnnrt_ir__shape_inner(s, channels / groups, w->dims[1]);
+}
+
+static int qnnrt_ir__shape_conv(qnnrt_ir__shape *s)
+{
+    const qnnrt_ir_value *w = s->node->inputs[1];
+    const qnnrt_ir_attr *padding = qnnrt_ir_attr_find(s->node, "padding");
     const uint32_t n = qnnrt_ir__shape_spatial(s, 4);
     qnnrt_ir__window win;
     uint32_t i;
-    memset(&win, 0, sizeof(win));
-    if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2) ||
-        !qnnrt_ir__shape_rank(s, 1, n + 2, n + 2))
-        return 0;
-    qnnrt_ir__shape_same(s);
-    if (groups < 1 || w->dims[0] % groups != 0 || x->dims[s->rank - n - 1] % groups != 0)
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "groups is %lld", (long long)groups);
-    if (!qnnrt_ir__shape_inner(s, x->dims[s->rank - n - 1] / groups, w->dims[1])) return 0;
-    for (i = 0; i < n; ++i) win.kernel[i] = w->dims[2 + i];
-    s->dims[s->rank - n - 1] = w->dims[0];
+    if (!qnnrt_ir__shape_kernel(s, n, 0, &win)) return 0;
     if (padding != NULL && padding->kind == QNNRT_IR_TEXT) {
         if (strcmp(padding->text, "same") == 0) return qnnrt_ir__shape_vector(s, 2, w->dims[0]);
         if (strcmp(padding->text, "valid") != 0)
@@ -2978,26 +2926,12 @@ static int qnnrt_ir__shape_conv(qnnrt_ir__shape *s)
 
 static int qnnrt_ir__shape_deconv(qnnrt_ir__shape *s)
 {
-    const qnnrt_ir_value *x = s->node->inputs[0], *w = s->node->inputs[1];
-    const int64_t groups = qnnrt_ir_int(s->node, "groups", 1);
     const uint32_t n = qnnrt_ir__shape_spatial(s, 14);
     qnnrt_ir__window win;
-    int64_t more[3];
+    int64_t more[3] = { 0, 0, 0 };
     uint32_t i;
-    memset(&win, 0, sizeof(win));
-    if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2) ||
-        !qnnrt_ir__shape_rank(s, 1, n + 2, n + 2))
-        return 0;
-    qnnrt_ir__shape_same(s);
-    if (groups < 1 || w->dims[0] % groups != 0)
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "groups is %lld", (long long)groups);
-    if (!qnnrt_ir__shape_inner(s, x->dims[s->rank - n - 1], w->dims[0])) return 0;
-    for (i = 0; i < n; ++i) win.kernel[i] = w->dims[2 + i];
-    if (!qnnrt_ir__shape_window(s, n, &win)) return 0;
-    if (!qnnrt_ir_each(s->node, "output_padding", n, more))
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_padding does not have %u numbers",
-                                    (unsigned)n);
-    s->dims[s->rank - n - 1] = qnnrt_ir__times(w->dims[1], groups);
+    if (!qnnrt_ir__shape_kernel(s, n, 1, &win) || !qnnrt_ir__shape_window(s, n, &win) ||
+        !qnnrt_ir__shape_each(s, "output_padding", n, more)) return 0;
     for (i = 0; i < n; ++i) {
         int64_t *const dim = &s->dims[s->rank - n + i];
         *dim = qnnrt_ir__near(qnnrt_ir__times(*dim - 1, win.stride[i]) - 2 * win.pad[i]) +
@@ -3015,14 +2949,6 @@ static int qnnrt_ir__shape_convolution(qnnrt_ir__shape *s)
                                                               : qnnrt_ir__shape_conv(s);
 }
 
-/* The second output of a pool: the places of the largest values. */
-static int qnnrt_ir__shape_best_places(qnnrt_ir__shape *s)
-{
-    s->outputs = 2;
-    if (s->index == 1) s->dtype = QNNRT_DTYPE_I64;
-    return 1;
-}
-
 /* max_pool, avg_pool, max_pool_with_indices */
 static int qnnrt_ir__shape_pool(qnnrt_ir__shape *s)
 {
@@ -3031,29 +2957,25 @@ static int qnnrt_ir__shape_pool(qnnrt_ir__shape *s)
     memset(&win, 0, sizeof(win));
     if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2)) return 0;
     qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir_each(s->node, "kernel_size", n, win.kernel))
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "kernel_size does not have %u numbers",
-                                    (unsigned)n);
-    return qnnrt_ir__shape_window(s, n, &win) &&
+    return qnnrt_ir__shape_each(s, "kernel_size", n, win.kernel) &&
+           qnnrt_ir__shape_window(s, n, &win) &&
            qnnrt_ir__shape_slide(s, n, &win, qnnrt_ir_int(s->node, "ceil_mode", 0) != 0) &&
-           (strstr(s->node->op, "indices") == NULL || qnnrt_ir__shape_best_places(s));
+           (strstr(s->node->op, "indices") == NULL || qnnrt_ir__shape_made(s, 'p'));
 }
 
 static int qnnrt_ir__shape_adaptive(qnnrt_ir__shape *s)
 {
     const uint32_t n = (uint32_t)(s->node->op[17] - '0');    /* adaptive_avg_pool2d */
-    int64_t size[3];
+    int64_t size[3] = { 0, 0, 0 };
     uint32_t i;
     if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2)) return 0;
     qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir_each(s->node, "output_size", n, size))
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_size does not have %u numbers",
-                                    (unsigned)n);
+    if (!qnnrt_ir__shape_each(s, "output_size", n, size)) return 0;
     for (i = 0; i < n; ++i) {
         if (size[i] < 0) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "output_size is negative");
         s->dims[s->rank - n + i] = size[i];
     }
-    return s->node->op[9] == 'a' || qnnrt_ir__shape_best_places(s);      /* adaptive_avg, _max */
+    return s->node->op[9] == 'a' || qnnrt_ir__shape_made(s, 'p');      /* adaptive_avg, _max */
 }
 
 /* upsample_*: a size, or factors */
@@ -3116,13 +3038,12 @@ static int qnnrt_ir__shape_fold(qnnrt_ir__shape *s)
     const qnnrt_ir_value *x = s->node->inputs[0];
     const uint32_t less = back ? 1 : 0;
     qnnrt_ir__window win;
-    int64_t size[2], area, places;
+    int64_t size[2] = { 0, 0 }, area, places;
     memset(&win, 0, sizeof(win));
     if (!qnnrt_ir__shape_rank(s, 0, 3 - less, 4 - less)) return 0;
     qnnrt_ir__shape_same(s);
-    if (!qnnrt_ir_each(s->node, "kernel_size", 2, win.kernel) ||
-        (back && !qnnrt_ir_each(s->node, "output_size", 2, size)))
-        return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "a size does not have 2 numbers");
+    if (!qnnrt_ir__shape_each(s, "kernel_size", 2, win.kernel) ||
+        (back && !qnnrt_ir__shape_each(s, "output_size", 2, size))) return 0;
     s->rank = x->rank + less;
     if (back) memcpy(s->dims + s->rank - 2, size, sizeof(size));
     memcpy(size, s->dims + s->rank - 2, sizeof(size));
@@ -3536,8 +3457,8 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("logsumexp.default", 1, 1, "ints? dim, bool keepdim=false", logsumexp, reduce) \
     X("linalg_vector_norm.default", 1, 1, \
       "Scalar ord=2, ints? dim, bool keepdim=false, dtype? dtype", norm, reduce) \
-    X("cumsum.default", 1, 1, "int dim, dtype? dtype", cumulate, cumulate) \
-    X("cumprod.default", 1, 1, "int dim, dtype? dtype", cumulate, cumulate) \
+    X("cumsum.default", 1, 1, "int dim, dtype? dtype", cumulate, scan) \
+    X("cumprod.default", 1, 1, "int dim, dtype? dtype", cumulate, scan) \
     X("softmax.int", 1, 1, "int dim, dtype? dtype", softmax, softmax) \
     X("_softmax.default", 1, 1, "int dim, bool half_to_float=false", softmax, softmax) \
     X("log_softmax.int", 1, 1, "int dim, dtype? dtype", softmax, softmax) \
@@ -3689,11 +3610,11 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
       batch_norm, norm) \
     X("layer_norm.default", 1, 3, "ints normalized_shape, float eps=1e-5", layer_norm, norm) \
     X("native_layer_norm.default", 1, 3, "ints normalized_shape, float eps", native_layer_norm, \
-      native_norm) \
+      norm) \
     X("rms_norm.default", 1, 2, "ints normalized_shape, float? eps", layer_norm, norm) \
     X("group_norm.default", 1, 3, "int num_groups, float eps=1e-5", group_norm, norm) \
     X("native_group_norm.default", 1, 3, "int N, int C, int HxW, int group, float eps", \
-      native_group_norm, native_norm) \
+      native_group_norm, norm) \
     X("_weight_norm.default", 2, 2, "int dim=0", weight_norm, weight_norm) \
     X("scaled_dot_product_attention.default", 3, 4, "float dropout_p=0, bool is_causal=false, " \
       "float? scale, bool enable_gqa=false, bool nan_rows=false", attention, attention) \
@@ -3733,7 +3654,7 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     /* not of ATen */ \
     X("_assert_tensor_metadata.default", 1, 1, "ints? size, ints? stride, dtype? dtype", none, \
       nothing) \
-    X("getitem", 1, 255, "int index", getitem, getitem) \
+    X("getitem", 1, 255, "int index", getitem, copy) \
     X("rope", 2, 2, "", rope, rope) \
     X("q.rms_norm", 1, 3, "float eps=1e-6", last_norm, norm) \
     X("q.layer_norm", 1, 3, "float eps=1e-5", last_norm, norm) \
@@ -6550,28 +6471,6 @@ static uint32_t qnnrt_ir__eval_axis(const qnnrt_ir__eval *e, const char *name, u
     return (uint32_t)(dim < 0 ? dim + (rank == 0 ? 1 : rank) : dim);
 }
 
-static int qnnrt_ir__eval_cumulate(qnnrt_ir__eval *e)
-{
-    const qnnrt_ir__wide *x = &e->in[0];
-    const int product = e->node->op[3] == 'p';
-    int64_t outer, size, inner, o, n, k;
-    qnnrt_ir__wide_split(x, qnnrt_ir__eval_axis(e, "dim", x->rank), &outer, &size, &inner);
-    for (o = 0; o < outer * inner; ++o) {
-        const int64_t begin = o / inner * size * inner + o % inner;
-        double f = product;
-        uint64_t i = (uint64_t)product;
-        for (n = 0; n < size; ++n) {
-            k = begin + n * inner;
-            f = product ? f * qnnrt_ir__wide_f(x, k) : f + qnnrt_ir__wide_f(x, k);
-            i = product ? i * (uint64_t)qnnrt_ir__wide_i(x, k) : i + (uint64_t)qnnrt_ir__wide_i(x,
-                                                                                                k);
-            if (!e->out->whole) qnnrt_ir__wide_put(e->out, k, f);
-            else qnnrt_ir__wide_set(e->out, k, (int64_t)i);
-        }
-    }
-    return 1;
-}
-
 /* Get the element of inputs 1, 0 and 2, joined along a dimension, at one place of it. */
 static const qnnrt_ir__wide *qnnrt_ir__eval_joined(const qnnrt_ir__eval *e, uint32_t axis,
                                                    int64_t o, int64_t at, int64_t inner, int64_t k,
@@ -7127,10 +7026,12 @@ static int qnnrt_ir__eval_element(qnnrt_ir__eval *e)
    Needs: >>attr >>shape >>infer >>wide >>eval_math     Knows nothing of: arithmetic
    ===================================================================================== */
 
-/* Copy all elements in their order: casts, views. */
+/* Copy all elements in their order: casts, views, getitem. */
 static int qnnrt_ir__eval_copy(qnnrt_ir__eval *e)
 {
-    const qnnrt_ir__wide *x = &e->in[0];
+    const int64_t index = qnnrt_ir__eval_is(e->node, "getitem") ? qnnrt_ir_int(e->node, "index", 0)
+                                                                : 0;
+    const qnnrt_ir__wide *x = &e->in[index < 0 ? index + (int64_t)e->in_count : index];
     const int test = e->node->outputs[0]->dtype == QNNRT_DTYPE_BOOL8;
     int64_t k;
     for (k = 0; k < e->out->count; ++k) {
@@ -7333,14 +7234,6 @@ static int qnnrt_ir__eval_arange(qnnrt_ir__eval *e)
                                     : end - (end - begin) / (double)last * (double)(last - k);
         qnnrt_ir__wide_put(e->out, k, e->node->op[1] == 'o' ? pow(base, f) : f);
     }
-    return 1;
-}
-
-static int qnnrt_ir__eval_getitem(qnnrt_ir__eval *e)
-{
-    int64_t index = qnnrt_ir_int(e->node, "index", 0), k;
-    if (index < 0) index += (int64_t)e->in_count;
-    for (k = 0; k < e->out->count; ++k) qnnrt_ir__wide_move(e->out, k, &e->in[index], k);
     return 1;
 }
 
@@ -7642,29 +7535,38 @@ static int qnnrt_ir__eval_order(qnnrt_ir__eval *e)
     return 1;
 }
 
-/* cummax, cummin: the best so far, and its last place; logcumsumexp: the logarithm of a sum */
+/* cumsum, cumprod; cummax, cummin: the best so far, and its last place; logcumsumexp: the logarithm
+   of a sum */
 static int qnnrt_ir__eval_scan(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0];
-    const int least = qnnrt_ir__eval_is(e->node, "cummin"), sums = e->out_count == 1;
+    const int least = qnnrt_ir__eval_is(e->node, "cummin");
+    const char what = e->node->op[3];        /* s, p, m, or c of log c umsumexp */
     int64_t outer, size, inner, o, n, best = 0, top = 0;
     qnnrt_ir__wide_split(x, qnnrt_ir__eval_axis(e, "dim", x->rank), &outer, &size, &inner);
     for (o = 0; o < outer * inner; ++o) {
         const int64_t from = o / inner * size * inner + o % inner;
-        double sum = -HUGE_VAL;
+        double sum = what == 'c' ? -HUGE_VAL : what == 'p';
+        uint64_t whole = what == 'p';
         for (n = 0; n < size; ++n) {
             const int64_t at = from + n * inner;
-            int64_t key = qnnrt_ir__move_key(x, at);
-            if (sums) {
+            if (what == 'm') {
+                int64_t key = qnnrt_ir__move_key(x, at);
+                if (least && (x->whole || key != INT64_MAX)) key = ~key;
+                if (n == 0 || key >= top) { top = key; best = n; }
+                qnnrt_ir__wide_move(e->out, at, x, from + best * inner);
+                qnnrt_ir__wide_set(&e->out[1], at, best);
+            } else if (e->out->whole) {
+                const uint64_t i = (uint64_t)qnnrt_ir__wide_i(x, at);
+                whole = what == 'p' ? whole * i : whole + i;
+                qnnrt_ir__wide_set(e->out, at, (int64_t)whole);
+            } else {
                 const double f = qnnrt_ir__wide_f(x, at), far = fabs(f - sum);
-                sum = f == sum && far != far ? f : (f > sum || f != f ? f : sum) + log1p(exp(-far));
+                if (what != 'c') sum = what == 'p' ? sum * f : sum + f;
+                else if (f == sum && far != far) sum = f;
+                else sum = (f > sum || f != f ? f : sum) + log1p(exp(-far));
                 qnnrt_ir__wide_put(e->out, at, sum);
-                continue;
             }
-            if (least && (x->whole || key != INT64_MAX)) key = ~key;
-            if (n == 0 || key >= top) { top = key; best = n; }
-            qnnrt_ir__wide_move(e->out, at, x, from + best * inner);
-            qnnrt_ir__wide_set(&e->out[1], at, best);
         }
     }
     return 1;
@@ -8398,7 +8300,8 @@ static void qnnrt_ir__net_affine(qnnrt_ir__eval *e, int64_t k, double f, int64_t
     qnnrt_ir__wide_put(e->out, k, f);
 }
 
-/* Normalize `count` elements from `begin` to mean 0 (if `centre`) and variance 1. */
+/* Normalize `count` elements from `begin` to mean 0 (if `centre`) and variance 1. Outputs 1 and 2,
+   of native_layer_norm and native_group_norm, are the mean and 1 / deviation. */
 static void qnnrt_ir__net_normal(qnnrt_ir__eval *e, int64_t begin, int64_t count, int centre,
                                  double eps, int64_t size, int64_t inner)
 {
@@ -8412,11 +8315,13 @@ static void qnnrt_ir__net_normal(qnnrt_ir__eval *e, int64_t begin, int64_t count
         square += f * f;
     }
     scale = 1 / sqrt(square / (double)count + eps);
+    if (e->out_count == 3) qnnrt_ir__wide_put(&e->out[1], begin / count, mean);
+    if (e->out_count == 3) qnnrt_ir__wide_put(&e->out[2], begin / count, scale);
     for (k = begin; k < begin + count; ++k)
         qnnrt_ir__net_affine(e, k, (qnnrt_ir__wide_f(x, k) - mean) * scale, size, inner);
 }
 
-/* layer_norm, rms_norm, group_norm, instance_norm, q.rms_norm, q.layer_norm */
+/* layer_norm, rms_norm, group_norm, instance_norm, their native forms, q.rms_norm, q.layer_norm */
 static int qnnrt_ir__eval_norm(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0];
@@ -8441,26 +8346,6 @@ static int qnnrt_ir__eval_norm(qnnrt_ir__eval *e)
     for (k = 0; k < x->count; k += count)
         qnnrt_ir__net_normal(e, k, count, !rms, eps, groups ? x->dims[1] : count, inner);
     return 1;
-}
-
-/* native_layer_norm, native_group_norm: also mean and 1 / deviation of each part */
-static int qnnrt_ir__eval_native_norm(qnnrt_ir__eval *e)
-{
-    const qnnrt_ir__wide *x = &e->in[0];
-    const int64_t parts = e->out[1].count, count = parts > 0 ? x->count / parts : 0;
-    const double eps = qnnrt_ir_float(e->node, "eps", 0);
-    int64_t k, i;
-    for (k = 0; k < parts; ++k) {
-        double mean = 0, squares = 0;
-        for (i = 0; i < count; ++i) mean += qnnrt_ir__wide_f(x, k * count + i) / (double)count;
-        for (i = 0; i < count; ++i) {
-            const double d = qnnrt_ir__wide_f(x, k * count + i) - mean;
-            squares += d * d / (double)count;
-        }
-        qnnrt_ir__wide_put(&e->out[1], k, mean);
-        qnnrt_ir__wide_put(&e->out[2], k, 1 / sqrt(squares + eps));
-    }
-    return qnnrt_ir__eval_norm(e);
 }
 
 /* v * (g / length of v): the length is of all elements with the same place of dim. */
