@@ -13,7 +13,7 @@ import table
 
 TOP = table.TOP
 # Folders of tests; what is in them is in the table, or something names it.
-FOLDERS = ("core", "json", "llm", "ir", "lower", "compile", "weights", "cache", "session", "ref", "cli", "project", "harness", "real", "fuzz")
+FOLDERS = ("core", "json", "llm", "ir", "lower", "compile", "weights", "onnx", "cache", "session", "ref", "cli", "project", "harness", "real", "fuzz")
 
 
 def found(*patterns):

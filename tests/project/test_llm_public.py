@@ -32,6 +32,7 @@ LIBM = set("acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh erf er
 # it declares at least and has altogether. A header of tools/headers that is not listed may call what needs no files.
 LIMITS = {"qnnrt_llm": (LIBC, "qnnrt_exec", 21, 100),
           "qnnrt_weights": (MEMORY | POSIX, "qnnrt_json_more", 7, 7),
+          "qnnrt_onnx": (MEMORY | POSIX | {"openat", "strcspn"}, "qnnrt_error_set", 9, 9),
           # __cpu_model: libgcc's, which __builtin_cpu_supports() reads.
           "qnnrt_ir": (MEMORY | LIBM | set("memchr strcpy strcspn strpbrk strstr __cpu_model".split()), "qnnrt_json_more", 30, 200),
           "qnnrt_ir_passes": (MEMORY | {"sqrt", "log", "floor", "fabs", "cos", "sin", "strcspn", "strspn", "strstr", "ceil", "ldexp", "pow"}, "qnnrt_ir_become", 16, 150),
