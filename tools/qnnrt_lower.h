@@ -512,7 +512,8 @@ QNNRT_LOWER_API const qnnrt_lower_info *qnnrt_lower_get_info(qnnrt_lower *lower)
 
 /* What is known about lowering an operator. */
 typedef struct qnnrt_lower_rule {
-    const char *op;                  /* names, separated by spaces: "to.*" is all that begin so */
+    const char *op;                  /* names, separated by spaces: "to.*" is all that begin so, "*"
+                                        all with words of qnnrt_ir_recipe() */
     const char *emits;               /* QNN operators that it may become, or "" */
     const char *limits;              /* what is refused, or "" */
 } qnnrt_lower_rule;
@@ -580,6 +581,7 @@ typedef struct qnnrt_lower__record {
     int64_t             low, high;
     int64_t             dims[QNNRT_LOWER__RANK];
     int                 whole, sums; /* 1: it comes of integers; of cumsum, as it is */
+    int                 angle;       /* 1: it is an input, moved; 2: times numbers */
     const char         *digits;      /* why float16 has too few digits for it, or NULL */
 } qnnrt_lower__record;
 
@@ -656,8 +658,8 @@ static int qnnrt_lower__listed(const char *list, const char *op)
     for (;;) {
         const size_t length = strcspn(list, " ");
         const int begins = list[length - 1] == '*';
-        if (list[0] == op[0] && strncmp(list, op, length - (size_t)begins) == 0 &&
-            (begins || op[length] == '\0')) return 1;
+        if (strncmp(list, op, length - (size_t)begins) == 0 && (begins || op[length] == '\0'))
+            return 1;
         if (list[length] == '\0') return 0;
         list += length + 1;
     }
@@ -2105,7 +2107,7 @@ static uint32_t qnnrt_lower__axis(const qnnrt_ir_node *node, const char *name, u
 /* =====================================================================================
    ELEMENTWISE                                                              >>elementwise
    Operators on each element.
-   Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout
+   Needs: >>config >>params >>tensor >>static >>operator
    Knows nothing of: other operators
    ===================================================================================== */
 
@@ -2118,14 +2120,6 @@ static const char *qnnrt_lower__lookup(const char *const (*table)[2], size_t cou
             return table[i][1];
     }
     return NULL;
-}
-
-/* Return input i in any order for an operator on each element; output 0 is then stored so. */
-static int32_t qnnrt_lower__each(qnnrt_lower__job *job, size_t i, qnnrt_lower__view *view)
-{
-    *view = qnnrt_lower__in(job, i);
-    qnnrt_lower__settle(job, view);
-    return job->graph->bodies[view->tensor].root;
 }
 
 static int32_t qnnrt_lower__binary_op(qnnrt_lower__job *job, const char *type, int32_t a, int32_t b)
@@ -2156,25 +2150,6 @@ static int32_t qnnrt_lower__clamp(qnnrt_lower__job *job, int32_t t, double low, 
     return t;
 }
 
-static void qnnrt_lower__do_clamp(qnnrt_lower__job *job)
-{
-    const char *op = job->node->op;
-    double low = -HUGE_VAL, high = HUGE_VAL;
-    qnnrt_lower__view x;
-    int32_t t = qnnrt_lower__each(job, 0, &x);
-    if (strncmp(op, "relu6", 5) == 0) { low = 0; high = 6; }
-    else if (strncmp(op, "relu", 4) == 0) { low = 0; }
-    else if (strncmp(op, "hardtanh", 8) == 0) {
-        low = qnnrt_ir_float(job->node, "min_val", -1);
-        high = qnnrt_ir_float(job->node, "max_val", 1);
-    } else {
-        low = qnnrt_ir_float(job->node, "min", low);
-        high = qnnrt_ir_float(job->node, "max", high);
-    }
-    t = qnnrt_lower__cast(job, t, qnnrt_lower__dtype(job, job->node->outputs[0]->dtype));
-    qnnrt_lower__set(job, 0, qnnrt_lower__clamp(job, t, low, high), x.order);
-}
-
 /* Multiply and add numbers: x * scale + shift. */
 static int32_t qnnrt_lower__linear_map(qnnrt_lower__job *job, int32_t t, double scale, double shift)
 {
@@ -2188,164 +2163,10 @@ static int32_t qnnrt_lower__linear_map(qnnrt_lower__job *job, int32_t t, double 
     return t;
 }
 
-/* Return 1 / x. */
-static int32_t qnnrt_lower__inverse(qnnrt_lower__job *job, int32_t t)
-{
-    const qnnrt_dtype dtype = qnnrt_lower__at(job, t)->dtype;
-    const int32_t inputs[2] = {qnnrt_lower__number(job, dtype, 1), t};
-    return qnnrt_lower__op_as(job, "ElementWiseDivide", inputs, 2, t, dtype, NULL);
-}
-
-/* Return true if x is an input of the graph times numbers: the angle of a position or of a time. */
-static int qnnrt_lower__is_angle(const qnnrt_ir_value *x)
-{
-    const qnnrt_ir_node *node;
-    int steps, times = 0;
-    for (steps = 0; steps < 32 && (node = qnnrt_ir_producer(x)) != NULL; ++steps) {
-        const int arithmetic = qnnrt_lower__listed("mul.* div.* add.* sub.*", node->op);
-        size_t i;
-        if (!arithmetic && !qnnrt_lower__listed("view.* reshape.* unsqueeze.* slice.* expand.* to.*"
-                                                " _to_copy.* cat.* stack.*", node->op)) return 0;
-        times |= qnnrt_lower__listed("mul.* div.*", node->op);
-        for (i = 0, x = NULL; i < node->input_count; ++i) {
-            const qnnrt_ir_value *y = node->inputs[i];
-            if (y == NULL || y->origin == QNNRT_IR_CONSTANT || y->origin == QNNRT_IR_WEIGHT)
-                continue;
-            if (x != NULL && x != y && arithmetic) return 0;
-            x = y;
-        }
-        if (x == NULL) return 0;
-    }
-    return times && x->origin == QNNRT_IR_INPUT;
-}
-
-static void qnnrt_lower__do_unary(qnnrt_lower__job *job)
-{
-    static const char *const table[][2] = {
-        {"sigmoid", "Sigmoid"}, {"tanh", "Tanh"},
-        {"abs", "ElementWiseAbs"}, {"log", "ElementWiseLog"},
-        {"sqrt", "ElementWiseSquareRoot"}, {"rsqrt", "ElementWiseRsqrt"},
-        {"floor", "ElementWiseFloor"},
-        {"ceil", "ElementWiseCeil"}, {"round", "ElementWiseRound"},
-        {"logical_not", "ElementWiseNot"},
-    };
-    qnnrt_lower__view x;
-    int32_t t = qnnrt_lower__each(job, 0, &x);
-    const char *type = qnnrt_lower__lookup(table, sizeof(table) / sizeof(table[0]), job->node->op);
-    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
-    if (dtype == QNNRT_DTYPE_BOOL8 && x.dtype != dtype) {        /* logical_not of numbers */
-        const int32_t inputs[2] = {t, qnnrt_lower__number(job, x.dtype, 0)};
-        t = qnnrt_lower__op_as(job, "ElementWiseEqual", inputs, 2, t, dtype, NULL);
-    } else if (dtype == QNNRT_DTYPE_I32) {                       /* they are whole already */
-        if (strcmp(type, "ElementWiseAbs") == 0) t = qnnrt_lower__op_like(job, type, t, NULL);
-    } else {
-        t = qnnrt_lower__op_like(job, type, qnnrt_lower__cast(job, t, dtype), NULL);
-    }
-    qnnrt_lower__set(job, 0, t, x.order);
-}
-
-/* Operations of ElementWiseNeuron. */
-enum { QNNRT_LOWER__NEURON_GELU = 1, QNNRT_LOWER__NEURON_HARD_SIGMOID = 2,
-       QNNRT_LOWER__NEURON_SOFTPLUS = 7 };
-
-static void qnnrt_lower__do_hard(qnnrt_lower__job *job)
-{
-    qnnrt_lower__params p;
-    qnnrt_lower__view x;
-    int32_t t = qnnrt_lower__each(job, 0, &x);
-    memset(&p, 0, sizeof(p));
-    if (strncmp(job->node->op, "hardswish", 9) == 0) {
-        t = qnnrt_lower__op_like(job, "HardSwish", t, NULL);
-    } else {
-        qnnrt_lower__u32(&p, "operation", QNNRT_LOWER__NEURON_HARD_SIGMOID);
-        qnnrt_lower__f32(&p, "alpha", 1. / 6);
-        qnnrt_lower__f32(&p, "beta", 0.5);
-        t = qnnrt_lower__op_like(job, "ElementWiseNeuron", t, &p);
-    }
-    qnnrt_lower__set(job, 0, t, x.order);
-}
-
-/* Gelu, and with approximate "tanh": x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))). The
-   two differ by 0.0005 at most, as much as float16. CPU's ElementWiseNeuron has the second form;
-   HTP has no Gelu in float32. */
-static void qnnrt_lower__do_gelu(qnnrt_lower__job *job)
-{
-    const qnnrt_ir_attr *form = qnnrt_ir_attr_find(job->node, "approximate");
-    const int tanh_form = form != NULL && strcmp(form->text, "tanh") == 0;
-    const qnnrt_lower_target target = job->lower->desc.target;
-    const int half = job->lower->compute == QNNRT_DTYPE_F16;
-    qnnrt_lower__params p;
-    qnnrt_lower__view x;
-    const int32_t t = qnnrt_lower__each(job, 0, &x);
-    int32_t y;
-    if (target == QNNRT_LOWER_HTP ? half : !tanh_form) {
-        y = qnnrt_lower__op_like(job, "Gelu", t, NULL);
-    } else if (target == QNNRT_LOWER_CPU) {
-        memset(&p, 0, sizeof(p));
-        qnnrt_lower__u32(&p, "operation", QNNRT_LOWER__NEURON_GELU);
-        y = qnnrt_lower__op_like(job, "ElementWiseNeuron", t, &p);
-    } else {
-        y = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, t);
-        y = qnnrt_lower__linear_map(job, y, 0.044715 * 0.7978845608028654, 0.7978845608028654);
-        y = qnnrt_lower__binary_op(job, "ElementWiseMultiply", y, t);
-        y = qnnrt_lower__op_like(job, "Tanh", y, NULL);
-        y = qnnrt_lower__linear_map(job, y, 0.5, 0.5);
-        y = qnnrt_lower__binary_op(job, "ElementWiseMultiply", y, t);
-    }
-    qnnrt_lower__set(job, 0, y, x.order);
-}
-
-/* leaky_relu: x where it is positive, else x * slope. */
-static void qnnrt_lower__do_leaky_relu(qnnrt_lower__job *job)
-{
-    qnnrt_lower__view x;
-    const int32_t t = qnnrt_lower__each(job, 0, &x);
-    const double slope = qnnrt_ir_float(job->node, "negative_slope", 0.01);
-    const int32_t inputs[2] = {t, qnnrt_lower__number(job, x.dtype, slope)};
-    qnnrt_lower__set(job, 0, qnnrt_lower__op_as(job, "Prelu", inputs, 2, t, x.dtype, NULL),
-                     x.order);
-}
-
-/* elu: scale * (x where it is positive, else alpha * (exp(input_scale * x) - 1)). With input_scale
-   s it is Elu(s * x) + (1 - s) * Relu(x). */
-static void qnnrt_lower__do_elu(qnnrt_lower__job *job)
-{
-    const double scale = qnnrt_ir_float(job->node, "scale", 1);
-    const double inner = qnnrt_ir_float(job->node, "input_scale", 1);
-    qnnrt_lower__params p;
-    qnnrt_lower__view x;
-    const int32_t t = qnnrt_lower__each(job, 0, &x);
-    int32_t y = qnnrt_lower__linear_map(job, t, inner, 0);
-    if (inner < 0) {
-        qnnrt_lower__refuse(job->graph, NULL, "input_scale is negative");
-        return;
-    }
-    memset(&p, 0, sizeof(p));
-    qnnrt_lower__f32(&p, "alpha", qnnrt_ir_float(job->node, "alpha", 1));
-    y = qnnrt_lower__op_like(job, "Elu", y, &p);
-    if (inner != 1) {
-        int32_t rest = qnnrt_lower__op_like(job, "Relu", t, NULL);
-        rest = qnnrt_lower__linear_map(job, rest, 1 - inner, 0);
-        y = qnnrt_lower__binary_op(job, "ElementWiseAdd", y, rest);
-    }
-    qnnrt_lower__set(job, 0, qnnrt_lower__linear_map(job, y, scale, 0), x.order);
-}
-
-/* dropout does nothing after training. */
-static void qnnrt_lower__do_dropout(qnnrt_lower__job *job)
-{
-    qnnrt_lower__view x;
-    const int32_t t = qnnrt_lower__each(job, 0, &x);
-    if (qnnrt_ir_int(job->node, "train", 0) && qnnrt_ir_float(job->node, "p", 1) > 0)
-        qnnrt_lower__refuse(job->graph, "Export the model after model.eval().",
-                            "dropout in training is not lowered");
-    qnnrt_lower__set(job, 0, t, x.order);
-}
-
 /* =====================================================================================
    BINARY                                                                        >>binary
    Operators on pairs of elements: arithmetic, division, comparison.
-   Needs: >>config >>arena >>tensor >>static >>operator >>layout >>align >>elementwise
+   Needs: >>config >>tensor >>static >>operator >>layout >>align
    Knows nothing of: other operators
    ===================================================================================== */
 
@@ -2514,137 +2335,6 @@ static void qnnrt_lower__view_unary(qnnrt_lower__job *job, const char *type,
     view->tensor = qnnrt_lower__op_like(job, type, job->graph->bodies[view->tensor].root, NULL);
 }
 
-/* pow of integers: through floats, rounded. */
-static void qnnrt_lower__power_whole(qnnrt_lower__job *job, qnnrt_lower__view *pair)
-{
-    const qnnrt_dtype dtype = job->lower->compute;
-    qnnrt_lower__view x;
-    qnnrt_lower__view_cast(job, &pair[0], dtype);
-    qnnrt_lower__view_cast(job, &pair[1], dtype);
-    x = qnnrt_lower__both(job, "ElementWisePower", &pair[0], &pair[1], dtype);
-    qnnrt_lower__view_unary(job, "ElementWiseRound", &x);
-    qnnrt_lower__view_cast(job, &x, QNNRT_DTYPE_I32);
-    qnnrt_lower__set_view(job, &x);
-}
-
-static void qnnrt_lower__do_arithmetic(qnnrt_lower__job *job)
-{
-    static const char *const table[][2] = {
-        {"add", "ElementWiseAdd"}, {"sub", "ElementWiseSubtract"},
-        {"rsub", "ElementWiseSubtract"}, {"mul", "ElementWiseMultiply"},
-        {"div", "ElementWiseDivide"}, {"maximum", "ElementWiseMaximum"},
-        {"minimum", "ElementWiseMinimum"}, {"max", "ElementWiseMaximum"},
-        {"min", "ElementWiseMinimum"}, {"pow", "ElementWisePower"},
-    };
-    static const char *const bools[][2] = {
-        {"add", "ElementWiseOr"}, {"mul", "ElementWiseAnd"}, {"maximum", "ElementWiseOr"},
-        {"max", "ElementWiseOr"}, {"minimum", "ElementWiseAnd"}, {"min", "ElementWiseAnd"},
-    };
-    const qnnrt_ir_node *node = job->node;
-    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, node->outputs[0]->dtype);
-    const double alpha = qnnrt_ir_float(node, "alpha", 1);
-    const double base = strcmp(node->op, "pow.Scalar") == 0 ? qnnrt_ir_float(node, "self", 0) : 0;
-    const char *type = qnnrt_lower__lookup(table, sizeof(table) / sizeof(table[0]), node->op);
-    qnnrt_lower__view pair[2], turn;
-    const int power = strncmp(node->op, "pow", 3) == 0;
-    if (dtype == QNNRT_DTYPE_BOOL8)
-        type = qnnrt_lower__lookup(bools, sizeof(bools) / sizeof(bools[0]), node->op);
-    if (dtype == QNNRT_DTYPE_BOOL8 && type == NULL) {
-        qnnrt_lower__refuse(job->graph, NULL, "this arithmetic of bools is not lowered");
-        return;
-    }
-    pair[0] = qnnrt_lower__view_of(job, node->inputs[0], 1);
-    pair[1] = qnnrt_lower__operand(job, 1, power ? "exponent" : "other", dtype);
-    if (strcmp(node->op, "pow.Scalar") == 0) {
-        pair[1] = pair[0];
-        pair[0] = qnnrt_lower__operand(job, 1, "self", dtype);
-    }
-    if (power && dtype == QNNRT_DTYPE_I32) {
-        qnnrt_lower__power_whole(job, pair);
-        return;
-    }
-    qnnrt_lower__view_cast(job, &pair[0], dtype);
-    qnnrt_lower__view_cast(job, &pair[1], dtype);
-    if (base > 0 && job->lower->desc.target == QNNRT_LOWER_HTP && (base < 0.9 || base > 1.1)) {
-        const qnnrt_lower__view least = qnnrt_lower__view_number(job, dtype, -80 / log(base));
-        pair[1] = qnnrt_lower__both(job, base > 1 ? "ElementWiseMaximum" : "ElementWiseMinimum",
-                                    &pair[1], &least, dtype);      /* HTP errs in smaller powers */
-    }
-    if (strncmp(node->op, "rsub", 4) == 0) { turn = pair[0]; pair[0] = pair[1]; pair[1] = turn; }
-    if (alpha != 1 && pair[1].value != NULL) {
-        pair[1].scale *= alpha;
-    } else if (alpha != 1) {
-        const int32_t root = job->graph->bodies[pair[1].tensor].root;
-        pair[1].tensor = qnnrt_lower__linear_map(job, root, alpha, 0);
-    }
-    qnnrt_lower__pair(job, type, pair);
-}
-
-static void qnnrt_lower__do_power(qnnrt_lower__job *job)
-{
-    const double e = qnnrt_ir_float(job->node, "exponent", 1);
-    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
-    qnnrt_lower__view x;
-    int32_t t = qnnrt_lower__cast(job, qnnrt_lower__each(job, 0, &x), dtype), y = t;
-    if (e == 2 || e == 3) {
-        y = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, t);
-        if (e == 3) y = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, y);
-    } else if (e == 0.5) {
-        y = qnnrt_lower__op_like(job, "ElementWiseSquareRoot", t, NULL);
-    } else if (e == -0.5) {
-        y = qnnrt_lower__op_like(job, "ElementWiseRsqrt", t, NULL);
-    } else if (e == -1) {
-        y = qnnrt_lower__inverse(job, t);
-    } else if (e != 1) {
-        y = qnnrt_lower__binary_op(job, "ElementWisePower", t, qnnrt_lower__number(job, dtype, e));
-    }
-    qnnrt_lower__set(job, 0, y, x.order);
-}
-
-static void qnnrt_lower__do_compare(qnnrt_lower__job *job)
-{
-    static const char *const table[][2] = {
-        {"eq", "ElementWiseEqual"}, {"ne", "ElementWiseNotEqual"}, {"lt", "ElementWiseLess"},
-        {"le", "ElementWiseLessEqual"}, {"gt", "ElementWiseGreater"},
-        {"ge", "ElementWiseGreaterEqual"}, {"logical_and", "ElementWiseAnd"},
-        {"logical_or", "ElementWiseOr"}, {"logical_xor", "ElementWiseXor"},
-        {"__and_", "ElementWiseAnd"}, {"__or_", "ElementWiseOr"}, {"__xor_", "ElementWiseXor"},
-        {"bitwise_and", "ElementWiseAnd"}, {"bitwise_or", "ElementWiseOr"},
-        {"bitwise_xor", "ElementWiseXor"},
-    };
-    const qnnrt_ir_node *node = job->node;
-    const char *op = node->op;
-    const char *type = qnnrt_lower__lookup(table, sizeof(table) / sizeof(table[0]), op);
-    const int logic = op[0] == '_' || op[0] == 'b' || strncmp(op, "logical", 7) == 0;
-    const int scalar = node->input_count < 2 || node->inputs[1] == NULL;
-    double other = qnnrt_ir_float(node, "other", 0);
-    qnnrt_lower__view pair[2];
-    qnnrt_dtype dtype;
-    if (node->outputs[0]->dtype != QNNRT_DTYPE_BOOL8) {
-        qnnrt_lower__refuse(job->graph, NULL, "operators on bits are not lowered");
-        return;
-    }
-    pair[0] = qnnrt_lower__view_of(job, node->inputs[0], 1);
-    dtype = pair[0].dtype;
-    if (!logic && dtype == QNNRT_DTYPE_BOOL8) dtype = QNNRT_DTYPE_I32;
-    if (scalar && dtype == QNNRT_DTYPE_I32 && other != floor(other)) {
-        /* No integer is between the two: less than 2.5 is less than 3. */
-        if (op[0] == 'e' || op[0] == 'n') dtype = job->lower->compute;
-        else other = strncmp(op, "lt", 2) == 0 || strncmp(op, "ge", 2) == 0 ? ceil(other)
-                                                                             : floor(other);
-    }
-    if (scalar) {
-        pair[1] = qnnrt_lower__view_number(job, logic ? QNNRT_DTYPE_BOOL8 : dtype, other);
-    } else {
-        pair[1] = qnnrt_lower__view_of(job, node->inputs[1], 1);
-        if (qnnrt_lower__is_float(pair[1].dtype)) dtype = pair[1].dtype;
-    }
-    if (logic) dtype = QNNRT_DTYPE_BOOL8;
-    qnnrt_lower__view_cast(job, &pair[0], dtype);
-    qnnrt_lower__view_cast(job, &pair[1], dtype);
-    qnnrt_lower__pair(job, type, pair);
-}
-
 /* =====================================================================================
    SHAPE                                                                          >>shape
    Operators that move elements: views, permutations, slices, joins, copies.
@@ -2659,6 +2349,15 @@ static void qnnrt_lower__do_alias(qnnrt_lower__job *job)
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
     qnnrt_lower__view_cast(job, &x, dtype);
     qnnrt_lower__store(job, 0, &x);
+}
+
+/* dropout does nothing after training. */
+static void qnnrt_lower__do_dropout(qnnrt_lower__job *job)
+{
+    if (qnnrt_ir_int(job->node, "train", 0) && qnnrt_ir_float(job->node, "p", 1) > 0)
+        qnnrt_lower__refuse(job->graph, "Export the model after model.eval().",
+                            "dropout in training is not lowered");
+    qnnrt_lower__do_alias(job);
 }
 
 /* Output 0 has the elements of input 0 and its own dims. */
@@ -5436,22 +5135,6 @@ static void qnnrt_lower__choose_by(qnnrt_lower__job *job, qnnrt_lower__view *con
     qnnrt_lower__set_view(job, &chosen);
 }
 
-/* where.*: condition, a, b. masked_fill.*: b, condition, a. Numbers are arguments. */
-static void qnnrt_lower__do_where(qnnrt_lower__job *job)
-{
-    const qnnrt_ir_node *node = job->node;
-    const qnnrt_dtype dtype = qnnrt_lower__dtype(job, node->outputs[0]->dtype);
-    const int mask = node->op[0] == 'm';
-    const int first = strcmp(node->op, "where.ScalarSelf") == 0 ||
-                      strcmp(node->op, "where.Scalar") == 0;          /* a is a number */
-    const size_t none = node->input_count;
-    qnnrt_lower__view cond = qnnrt_lower__view_of(job, node->inputs[mask], 1);
-    qnnrt_lower__view a = qnnrt_lower__operand(job, mask ? 2 : first ? none : 1,
-                                               mask ? "value" : "self", dtype);
-    qnnrt_lower__view b = qnnrt_lower__operand(job, mask ? 0 : first ? 1 : 2, "other", dtype);
-    qnnrt_lower__choose_by(job, &cond, &a, &b);
-}
-
 /* tril, triu: elements beyond a diagonal are 0. */
 static void qnnrt_lower__do_triangle(qnnrt_lower__job *job)
 {
@@ -5603,112 +5286,202 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
    Knows nothing of: single operators of the graph
    ===================================================================================== */
 
-/* Words: operators of QNN, which begin with a capital, or other words, where x and y are the
-   operands. "": nothing to do; NULL: not lowered. half 1: only on HTP or in float16, 0: elsewhere,
-   2: everywhere. */
+/* Words: operators of QNN, which begin with a capital and may have parameters, NAME=WORD; or other
+   words, where x and y are the operands. "": nothing to do; NULL: not lowered. The first row for a
+   place counts. where: r, c, h: Ref, CPU, HTP in float32; R, C, H: in float16; b: bools; "": all
+   but bools, which are integers where they have no row. */
 static const struct qnnrt_lower__word {
     const char *name;
-    int         operands, half;
-    const char *floats, *whole;
+    int         operands;
+    const char *where, *floats, *whole;
 } qnnrt_lower__words[] = {
-    { "+", 2, 2, "ElementWiseAdd", "ElementWiseAdd" },
-    { "-", 2, 2, "ElementWiseSubtract", "ElementWiseSubtract" },
-    { "*", 2, 2, "ElementWiseMultiply", "ElementWiseMultiply" },
-    { "/", 2, 2, "ElementWiseDivide", "ElementWiseDivide" },
-    { "max", 2, 2, "ElementWiseMaximum", "ElementWiseMaximum" },
-    { "min", 2, 2, "ElementWiseMinimum", "ElementWiseMinimum" },
-    { "pow", 2, 2, "ElementWisePower", "ElementWisePower" }, /* of integers: only numbers */
-    { "==", 2, 2, "ElementWiseEqual", "ElementWiseEqual" },
-    { "!=", 2, 2, "ElementWiseNotEqual", "ElementWiseNotEqual" },
-    { "<", 2, 2, "ElementWiseLess", "ElementWiseLess" },
-    { "<=", 2, 2, "ElementWiseLessEqual", "ElementWiseLessEqual" },
-    { ">", 2, 2, "ElementWiseGreater", "ElementWiseGreater" },
-    { ">=", 2, 2, "ElementWiseGreaterEqual", "ElementWiseGreaterEqual" },
-    { "?", 3, 2, "ElementWiseSelect", "ElementWiseSelect" },
-    { "abs", 1, 2, "ElementWiseAbs", "ElementWiseAbs" },
-    { "sigmoid", 1, 2, "Sigmoid", NULL }, { "tanh", 1, 2, "Tanh", NULL },
+    { "+", 2, "b", NULL, "ElementWiseOr" }, { "+", 2, "", "ElementWiseAdd", "ElementWiseAdd" },
+    { "-", 2, "", "ElementWiseSubtract", "ElementWiseSubtract" },
+    { "*", 2, "b", NULL, "ElementWiseAnd" },
+    { "*", 2, "", "ElementWiseMultiply", "ElementWiseMultiply" },
+    { "/", 2, "", "ElementWiseDivide", "ElementWiseDivide" },
+    { "max", 2, "b", NULL, "ElementWiseOr" },
+    { "max", 2, "", "ElementWiseMaximum", "ElementWiseMaximum" },
+    { "min", 2, "b", NULL, "ElementWiseAnd" },
+    { "min", 2, "", "ElementWiseMinimum", "ElementWiseMinimum" },
+    { "pow", 2, "", "ElementWisePower", "ElementWisePower" },
+    { "==", 2, "", "ElementWiseEqual", "ElementWiseEqual" },
+    { "!=", 2, "", "ElementWiseNotEqual", "ElementWiseNotEqual" },
+    { "<", 2, "", "ElementWiseLess", "ElementWiseLess" },
+    { "<=", 2, "", "ElementWiseLessEqual", "ElementWiseLessEqual" },
+    { ">", 2, "", "ElementWiseGreater", "ElementWiseGreater" },
+    { ">=", 2, "", "ElementWiseGreaterEqual", "ElementWiseGreaterEqual" },
+    { "?", 3, "rchRCHb", "ElementWiseSelect", "ElementWiseSelect" },
+    { "&", 2, "b", NULL, "ElementWiseAnd" }, { "or", 2, "b", NULL, "ElementWiseOr" },
+    { "^", 2, "b", NULL, "ElementWiseXor" }, { "~", 1, "b", NULL, "ElementWiseNot" },
+    { "~", 1, "", NULL, "x -1 * 1 -" }, { "!", 1, "b", NULL, "ElementWiseNot" },
+    { "!", 1, "", "x 0 ==", "x 0 ==" },
+    { "&&", 2, "rchRCHb", "ElementWiseAnd", "ElementWiseAnd" },     /* not 0, as all that follow */
+    { "||", 2, "rchRCHb", "ElementWiseOr", "ElementWiseOr" },
+    { "^^", 2, "rchRCHb", "ElementWiseXor", "ElementWiseXor" },
+    { "abs", 1, "", "ElementWiseAbs", "ElementWiseAbs" },
+    { "sigmoid", 1, "", "Sigmoid", NULL }, { "tanh", 1, "", "Tanh", NULL },
+    { "Prelu", 2, "", "Prelu", NULL }, { "HardSwish", 1, "", "HardSwish", NULL },
+    { "HardSigmoid", 1, "",
+      "ElementWiseNeuron operation=2 alpha=0.16666666666666666 beta=0.5", NULL },
+    { "Softplus", 1, "",
+      "ElementWiseNeuron operation=7 beta=.beta|1 threshold=.threshold|20", NULL },
+    { "Elu", 1, "", "Elu alpha=.alpha", NULL },
+    /* The two forms of Gelu differ by 0.0005 at most, as much as float16. CPU has an operator for
+       the second one; HTP has none in float32. */
+    { "gelu", 1, "h", "x tanhgelu", NULL }, { "gelu", 1, "", "Gelu", NULL },
+    { "tanhgelu", 1, "H", "Gelu", NULL },
+    { "tanhgelu", 1, "cC", "ElementWiseNeuron operation=1", NULL },
+    { "tanhgelu", 1, "",
+      "x x x * 0.03567740813630014 * 0.7978845608028654 + x * tanh 0.5 * 0.5 + *", NULL },
     /* HTP has garbage for numbers beyond 88 of either sign. */
-    { "exp", 1, 1, "x -80 max 80 min Exp", NULL }, { "exp", 1, 0, "ElementWiseExp", NULL },
-    { "Exp", 1, 2, "ElementWiseExp", NULL }, { "log", 1, 2, "ElementWiseLog", NULL },
-    { "sqrt", 1, 2, "ElementWiseSquareRoot", NULL },
+    { "exp", 1, "hRCH", "x -80 max 80 min Exp", NULL }, { "exp", 1, "", "ElementWiseExp", NULL },
+    { "Exp", 1, "", "ElementWiseExp", NULL }, { "log", 1, "", "ElementWiseLog", NULL },
+    { "sqrt", 1, "", "ElementWiseSquareRoot", NULL },
+    { "Rsqrt", 1, "", "ElementWiseRsqrt", NULL },
     /* Less the nearest multiple of 2 pi: HTP is 0.005 wrong at 3, 0.07 at 100, but 0.0025 up to 400
        so: y * 6.25 is exact in float16 (Cody and Waite). */
-    { "turns", 1, 2, "x 0.15915494309189535 * round", NULL },
-    { "unturn", 2, 2, "x y 6.25 * - y 0.033185307179586477 * -", NULL },
-    { "sin", 1, 1, "x x turns unturn Sin", NULL }, { "sin", 1, 0, "ElementWiseSin", NULL },
-    { "cos", 1, 1, "x x turns unturn Cos", NULL }, { "cos", 1, 0, "ElementWiseCos", NULL },
-    { "Sin", 1, 2, "ElementWiseSin", NULL }, { "Cos", 1, 2, "ElementWiseCos", NULL },
-    { "atan", 1, 1, "x -16384 max 16384 min Atan", NULL },   /* HTP is wrong beyond 32768 */
-    { "atan", 1, 0, "ElementWiseAtan", NULL }, { "Atan", 1, 2, "ElementWiseAtan", NULL },
-    { "Gelu", 1, 2, "Gelu", NULL },
-    { "floor", 1, 2, "ElementWiseFloor", "" }, { "round", 1, 2, "ElementWiseRound", "" },
-    { "sign", 1, 2, "ElementWiseSign", "x -1 max 1 min" },
-    { "trunc", 1, 2, "x sign x abs floor *", "" },
-    { "~", 1, 2, NULL, "x -1 * 1 -" },
-    { "square", 1, 2, "x x *", "x x *" },
+    { "turns", 1, "", "x 0.15915494309189535 * round", NULL },
+    { "unturn", 2, "", "x y 6.25 * - y 0.033185307179586477 * -", NULL },
+    { "sin", 1, "hRCH", "x x turns unturn Sin", NULL }, { "sin", 1, "", "ElementWiseSin", NULL },
+    { "cos", 1, "hRCH", "x x turns unturn Cos", NULL }, { "cos", 1, "", "ElementWiseCos", NULL },
+    { "Sin", 1, "", "ElementWiseSin", NULL }, { "Cos", 1, "", "ElementWiseCos", NULL },
+    /* HTP is wrong beyond 32768. */
+    { "atan", 1, "hRCH", "x -16384 max 16384 min Atan", NULL },
+    { "atan", 1, "", "ElementWiseAtan", NULL }, { "Atan", 1, "", "ElementWiseAtan", NULL },
+    { "Gelu", 1, "", "Gelu", NULL },
+    { "floor", 1, "", "ElementWiseFloor", "" }, { "ceil", 1, "", "ElementWiseCeil", "" },
+    { "round", 1, "", "ElementWiseRound", "" },
+    { "sign", 1, "", "ElementWiseSign", "x -1 max 1 min" },
+    { "trunc", 1, "", "x sign x abs floor *", "" },
+    { "square", 1, "", "x x *", "x x *" },
     /* Integers stay exact: without the rest nothing is left over. HTP rounds -1 / 2 down, CPU and
        Ref towards 0. */
-    { "%", 2, 2, "x x y / floor y * -", "ElementWiseMod" },
-    { "//", 2, 2, "x y / floor", "x x y % - y /" },
-    { "quotient", 2, 2, "x y / trunc", "x abs y abs // x sign y sign * *" },
-    { "fmod", 2, 2, "x x y / trunc y * -", "x x y quotient y * -" },
-    { "<<", 2, 2, NULL, "x 2 y pow *" }, { ">>", 2, 2, NULL, "x 2 y pow //" },
+    { "%", 2, "", "x x y / floor y * -", "ElementWiseMod" },
+    { "//", 2, "", "x y / floor", "x x y % - y /" },
+    { "quotient", 2, "", "x y / trunc", "x abs y abs // x sign y sign * *" },
+    { "fmod", 2, "", "x x y / trunc y * -", "x x y quotient y * -" },
+    { "<<", 2, "", NULL, "x 2 y pow *" }, { ">>", 2, "", NULL, "x 2 y pow //" },
     /* Near 0 these are as exact as their operand. */
-    { "expm1", 1, 2, "x 0.5 * tanh x exp 1 + *", NULL },
-    { "log1p", 1, 2, "x 1 + log x 9999 min x 9999 min 1 + 1 - - x 9999 min 1 + 1e-30 max / +",
+    { "expm1", 1, "", "x 0.5 * tanh x exp 1 + *", NULL },
+    { "log1p", 1, "", "x 1 + log x 9999 min x 9999 min 1 + 1 - - x 9999 min 1 + 1e-30 max / +",
       NULL },
-    { "exp2", 1, 2, "x 0.6931471805599453 * exp", NULL },
-    { "log2", 1, 2, "x log 1.4426950408889634 *", NULL },
-    { "log10", 1, 2, "x log 0.4342944819032518 *", NULL },
-    { "tan", 1, 2, "x sin x cos /", NULL },
-    { "asin", 1, 2, "x 1 x square - sqrt 1 + / atan 2 *", NULL },
-    { "acos", 1, 2, "1.5707963267948966 x asin -", NULL },
-    { "sinh", 1, 2, "x expm1 x -1 * expm1 - 0.5 *", NULL },
-    { "cosh", 1, 2, "x exp x -1 * exp + 0.5 *", NULL },
-    { "asinh", 1, 2, "x abs x abs x finite x finite 1 hypot 1 + / * + log1p x sign *", NULL },
-    { "finite", 1, 2, "x abs 1e30 min", NULL },
-    { "acosh", 1, 2, "x 1 - x 1 - sqrt x 1 + sqrt * + log1p", NULL },
-    { "atanh", 1, 2, "x log1p x -1 * log1p - 0.5 *", NULL },
-    { "softplus", 1, 2, "x 0 max x abs -1 * exp log1p +", NULL },
+    { "exp2", 1, "", "x 0.6931471805599453 * exp", NULL },
+    { "log2", 1, "", "x log 1.4426950408889634 *", NULL },
+    { "log10", 1, "", "x log 0.4342944819032518 *", NULL },
+    { "tan", 1, "", "x sin x cos /", NULL },
+    { "asin", 1, "", "x 1 x square - sqrt 1 + / atan 2 *", NULL },
+    { "acos", 1, "", "1.5707963267948966 x asin -", NULL },
+    { "sinh", 1, "", "x expm1 x -1 * expm1 - 0.5 *", NULL },
+    { "cosh", 1, "", "x exp x -1 * exp + 0.5 *", NULL },
+    { "asinh", 1, "", "x abs x abs x finite x finite 1 hypot 1 + / * + log1p x sign *", NULL },
+    { "finite", 1, "", "x abs 1e30 min", NULL },
+    { "acosh", 1, "", "x 1 - x 1 - sqrt x 1 + sqrt * + log1p", NULL },
+    { "atanh", 1, "", "x log1p x -1 * log1p - 0.5 *", NULL },
+    { "softplus", 1, "", "x 0 max x abs -1 * exp log1p +", NULL },
     /* erf(x) is 2 Gelu(a) / a - 1 with a = sqrt(2) x, for positive a. In float16
        tanh(1.1283792 x + 0.1009114 x^3) is nearer; there the cube stays in float16. */
-    { "erf", 1, 1, "x -4 max 4 min square 0.1009114 * 1.1283792 + x -4 max 4 min * tanh", NULL },
-    { "erf", 1, 0, "x 2gelu Gelu x 2gelu / 2 * 1 - x sign *", NULL },
-    { "2gelu", 1, 2, "x abs 1.4142135623730951 * 1e-30 max 8 min", NULL },
-    { "erfc", 1, 2, "1 x erf -", NULL },
+    { "erf", 1, "hRCH", "x -4 max 4 min square 0.1009114 * 1.1283792 + x -4 max 4 min * tanh",
+      NULL },
+    { "erf", 1, "", "x 2gelu Gelu x 2gelu / 2 * 1 - x sign *", NULL },
+    { "2gelu", 1, "", "x abs 1.4142135623730951 * 1e-30 max 8 min", NULL },
+    { "erfc", 1, "", "1 x erf -", NULL },
     /* The larger of two distances, and how much smaller the other one is. */
-    { "far", 2, 2, "x abs y abs max", NULL },
-    { "near", 2, 2, "x abs y abs min x y far 1e-30 max /", NULL },
-    { "hypot", 2, 2, "x y near square 1 + sqrt x y far *", NULL },
-    { "octant", 2, 2, "x abs y abs > 1.5707963267948966 x y near atan - x y near atan ?", NULL },
-    { "halfturn", 2, 2, "y 0 < 3.141592653589793 x y octant - x y octant ?", NULL },
-    { "atan2", 2, 2, "x 0 < x y halfturn -1 * x y halfturn ?", NULL },
-    { "copysign", 2, 2, "y 0 < x abs -1 * x abs ?", NULL },
+    { "far", 2, "", "x abs y abs max", NULL },
+    { "near", 2, "", "x abs y abs min x y far 1e-30 max /", NULL },
+    { "hypot", 2, "", "x y near square 1 + sqrt x y far *", NULL },
+    { "octant", 2, "", "x abs y abs > 1.5707963267948966 x y near atan - x y near atan ?", NULL },
+    { "halfturn", 2, "", "y 0 < 3.141592653589793 x y octant - x y octant ?", NULL },
+    { "atan2", 2, "", "x 0 < x y halfturn -1 * x y halfturn ?", NULL },
+    { "copysign", 2, "", "y 0 < x abs -1 * x abs ?", NULL },
+};
+
+/* Words of operators whose recipes libraries have better ones for. has: a part of the recipe. */
+static const struct { const char *ops, *has, *where, *words; } qnnrt_lower__better[] = {
+    { "gelu.* q.gelu", "tanh", "", "a tanhgelu" }, { "gelu.* q.gelu", "", "", "a gelu" },
+    { "rsqrt.*", "", "", "a Rsqrt" }, { "hardswish.*", "", "", "a HardSwish" },
+    { "hardsigmoid.*", "", "", "a HardSigmoid" },
+    { "leaky_relu.*", "", "", "a .negative_slope Prelu" },
+    { "elu.*", "", "", ".input_scale 1 - a 0 max a 0 min .input_scale * expm1 .alpha * + a Elu ?"
+      " .scale *" },
+    /* HTP's operator is wrong by 0.012 near 0, and has garbage below -88. */
+    { "softplus.*", "", "rcRC", "a Softplus" }, { "mish.*", "", "rcRC", "a a Softplus tanh *" },
+    { "mish.*", "", "", "a -9 max a softplus tanh *" },
+    { "logical_not.*", "", "", "a !" }, { "logical_and.*", "", "", "a b &&" },
+    { "logical_or.*", "", "", "a b ||" }, { "logical_xor.*", "", "", "a b ^^" },
+};
+
+/* Powers that are no power. */
+static const struct { double exponent; const char *words; } qnnrt_lower__powers[] = {
+    { 1, "x" }, { 2, "x x *" }, { 3, "x x x * *" }, { 0.5, "x sqrt" }, { -0.5, "x Rsqrt" },
+    { -1, "1 x /" },
 };
 
 /* An operand or a result: a view, or a number. */
 typedef struct qnnrt_lower__item {
-    int               number;
+    int               number;            /* 1: of a recipe, 2: of the node; 0: a view ... */
     double            f;
+    double            low, high;         /* ... which is yet to be clamped */
     qnnrt_lower__view view;
 } qnnrt_lower__item;
 enum { QNNRT_LOWER__DEEP = 8 };
 
-/* Let an item be a tensor of a dtype. What a float type has not is the nearest number it has, which
-   is not 0. */
-static qnnrt_lower__view *qnnrt_lower__item_view(qnnrt_lower__job *job, qnnrt_lower__item *item,
-                                                 qnnrt_dtype dtype)
+/* Return the words of a node. place: see qnnrt_lower__words; NULL: it has none. */
+static const char *qnnrt_lower__words_of(const qnnrt_ir_node *node, const char *place)
+{
+    const char *words = qnnrt_ir_recipe(node);
+    size_t i;
+    if (words == NULL || strcmp(node->op, node->info->name) != 0) return NULL;
+    for (i = 0; i < sizeof(qnnrt_lower__better) / sizeof(qnnrt_lower__better[0]); ++i)
+        if (qnnrt_lower__listed(qnnrt_lower__better[i].ops, node->op) &&
+            strstr(words, qnnrt_lower__better[i].has) != NULL &&
+            (qnnrt_lower__better[i].where[0] == '\0' ||
+             strstr(qnnrt_lower__better[i].where, place) != NULL))
+            return qnnrt_lower__better[i].words;
+    return words;
+}
+
+/* Return the row of a word, NULL for none. */
+static const struct qnnrt_lower__word *qnnrt_lower__word_of(const char *name, size_t bytes,
+                                                            char place)
+{
+    size_t i;
+    for (i = 0; i < sizeof(qnnrt_lower__words) / sizeof(qnnrt_lower__words[0]); ++i) {
+        const struct qnnrt_lower__word *word = &qnnrt_lower__words[i];
+        if (strncmp(word->name, name, bytes) == 0 && word->name[bytes] == '\0' &&
+            (word->where[0] == '\0' ? place != 'b' : strchr(word->where, place) != NULL))
+            return word;
+    }
+    return NULL;
+}
+
+/* Return a number as a type has it. One of a recipe becomes neither infinite nor 0. */
+static double qnnrt_lower__item_f(const qnnrt_lower__item *item, qnnrt_dtype dtype)
 {
     const int half = dtype == QNNRT_DTYPE_F16;
     const double most = half ? 65504 : 3.4028234663852886e38, least = half ? 6.103515625e-5 : 1e-37;
+    if (item->number == 2 || item->f >= HUGE_VAL || item->f <= -HUGE_VAL) return item->f;
+    if (item->f > 0 && item->f < least) return least;
+    return item->f > most ? most : item->f < -most ? -most : item->f;
+}
+
+/* Let an item be a tensor of a dtype. */
+static qnnrt_lower__view *qnnrt_lower__item_view(qnnrt_lower__job *job, qnnrt_lower__item *item,
+                                                 qnnrt_dtype dtype)
+{
+    qnnrt_lower__view *view = &item->view;
     if (item->number) {
-        if (item->f > 0 && item->f < least) item->f = least;
-        if (item->f > most || item->f < -most) item->f = item->f > 0 ? most : -most;
-        item->view = qnnrt_lower__view_number(job, dtype, item->f);
-        item->number = 0;
+        *view = qnnrt_lower__view_number(job, dtype, qnnrt_lower__item_f(item, dtype));
+    } else if (item->low > -HUGE_VAL || item->high < HUGE_VAL) {
+        qnnrt_lower__settle(job, view);
+        view->tensor = qnnrt_lower__clamp(job, job->graph->bodies[view->tensor].root, item->low,
+                                          item->high);
     }
-    qnnrt_lower__view_cast(job, &item->view, dtype);
-    return &item->view;
+    item->number = 0;
+    item->low = -HUGE_VAL;
+    item->high = HUGE_VAL;
+    qnnrt_lower__view_cast(job, view, dtype);
+    return view;
 }
 
 /* Compute an operator of numbers alone: 1 - eps, 2^n, the size or the sign of one. Return 0 for
@@ -5727,34 +5500,117 @@ static int qnnrt_lower__item_number(const char *name, qnnrt_lower__item *x, int 
     return !whole || name[0] != 'p' || (x->f >= 1 && x->f < 2147483648.0);
 }
 
+/* Apply an operator of QNN with its parameters: "Elu alpha=.alpha". */
+static void qnnrt_lower__item_unary(qnnrt_lower__job *job, const char *text,
+                                    qnnrt_lower__view *view)
+{
+    const char *at = text + strcspn(text, " "), *type = text;
+    qnnrt_lower__params p;
+    memset(&p, 0, sizeof(p));
+    if (*at != '\0') type = qnnrt_lower__text(job->lower, "%.*s", (int)(at - text), text);
+    while (*at != '\0') {
+        const size_t bytes = strcspn(++at, "=");
+        const char *name = qnnrt_lower__text(job->lower, "%.*s", (int)bytes, at);
+        qnnrt_ir_attr number;
+        qnnrt_ir_recipe_operand(job->node, at + bytes + 1, &number);
+        if (strcmp(name, "operation") == 0) qnnrt_lower__u32(&p, name, (uint32_t)number.f);
+        else qnnrt_lower__f32(&p, name, number.f);
+        at += strcspn(at, " ");
+    }
+    qnnrt_lower__settle(job, view);
+    view->tensor = qnnrt_lower__op_like(job, type, job->graph->bodies[view->tensor].root, &p);
+}
+
+/* Compute x * number, or number * x. Return 0 if an operator is needed. */
+static int qnnrt_lower__item_times(qnnrt_lower__job *job, qnnrt_lower__item *x, qnnrt_dtype dtype)
+{
+    const double f = x->number ? x->f : x[1].f;
+    if (f >= 1 && f <= 1) {
+        if (x->number) *x = x[1];
+        return 1;
+    }
+    if (x->number || !qnnrt_lower__is_float(dtype)) return 0;
+    if (f >= -1 && f <= -1)
+        qnnrt_lower__view_unary(job, "ElementWiseNeg", qnnrt_lower__item_view(job, x, dtype));
+    else if (qnnrt_lower__item_view(job, x, dtype)->value != NULL)
+        x->view.scale *= f;
+    else
+        return 0;
+    return 1;
+}
+
+/* Compute a power. HTP errs in those of numbers that are near 0; integers become floats. */
+static int qnnrt_lower__item_power(qnnrt_lower__job *job, qnnrt_lower__item *x, qnnrt_dtype dtype)
+{
+    const double base = x->number ? x->f : 0;
+    const int whole = !qnnrt_lower__is_float(dtype);
+    const qnnrt_lower__view *a, *b;
+    if (whole && strncmp(job->node->op, "pow", 3) != 0) return 0;
+    if (whole) dtype = job->lower->compute;
+    b = qnnrt_lower__item_view(job, &x[1], dtype);
+    if (base > 0 && !whole && job->lower->desc.target == QNNRT_LOWER_HTP) {
+        if (base > 1.1) x[1].low = -80 / log(base);
+        if (base < 0.9) x[1].high = -80 / log(base);
+        b = qnnrt_lower__item_view(job, &x[1], dtype);
+    }
+    a = qnnrt_lower__item_view(job, x, dtype);
+    x->view = qnnrt_lower__both(job, "ElementWisePower", a, b, dtype);
+    if (whole) qnnrt_lower__view_unary(job, "ElementWiseRound", &x->view);
+    return 1;
+}
+
+/* Compute a comparison or another operator of two operands, where one may be a number. */
+static int qnnrt_lower__item_pair(qnnrt_lower__job *job, const char *name, const char *type,
+                                  qnnrt_lower__item *x, qnnrt_dtype dtype)
+{
+    const int test = strchr("=!<>", name[0]) != NULL, logic = strchr("&|^", name[0]) != NULL;
+    const int floats = qnnrt_lower__is_float(dtype);
+    qnnrt_lower__view *a, *b;
+    if (name[0] == '*' && (x->number || x[1].number) && qnnrt_lower__item_times(job, x, dtype))
+        return 1;
+    if (name[0] == 'p') return qnnrt_lower__item_power(job, x, dtype);
+    if (x[1].number && strcmp(type, "ElementWiseMaximum") == 0) {
+        qnnrt_lower__item_view(job, x, dtype);
+        x->low = qnnrt_lower__item_f(&x[1], dtype);
+        return 1;
+    }
+    if (x[1].number && strcmp(type, "ElementWiseMinimum") == 0) {
+        if (!(x->low > -HUGE_VAL) || x->high < HUGE_VAL) qnnrt_lower__item_view(job, x, dtype);
+        x->high = qnnrt_lower__item_f(&x[1], dtype);
+        return 1;
+    }
+    if (test && !floats && x[1].number && (x[1].f > floor(x[1].f))) {
+        /* No integer is between the two: less than 2.5 is less than 3. */
+        if (name[0] == '=' || name[0] == '!') dtype = job->lower->compute;
+        else x[1].f = (name[0] == '<') == (name[1] == '=') ? floor(x[1].f) : ceil(x[1].f);
+    }
+    if (logic) dtype = QNNRT_DTYPE_BOOL8;
+    a = qnnrt_lower__item_view(job, x, dtype);
+    b = qnnrt_lower__item_view(job, &x[1], dtype);
+    x->view = qnnrt_lower__both(job, type, a, b, test ? QNNRT_DTYPE_BOOL8 : dtype);
+    return 1;
+}
+
 /* Compute one operator of QNN. x: its operands; the first one becomes the result. Return 0 if it is
    not lowered. */
 static int qnnrt_lower__item_op(qnnrt_lower__job *job, const struct qnnrt_lower__word *word,
-                                qnnrt_lower__item *x, qnnrt_dtype dtype)
+                                const char *type, qnnrt_lower__item *x, qnnrt_dtype dtype)
 {
     const qnnrt_ir_value *out = job->node->outputs[0];
-    const int floats = qnnrt_lower__is_float(dtype), test = strchr("=!<>", word->name[0]) != NULL;
-    const char *type = floats ? word->floats : word->whole;
-    const qnnrt_lower__item *last = &x[word->operands - 1];
     qnnrt_lower__view *a, *b;
     if (x->number && word->operands == 3) {
         *x = x->f < 0 || x->f > 0 ? x[1] : x[2];
     } else if (word->operands == 3) {
         a = qnnrt_lower__item_view(job, &x[1], dtype);
         b = qnnrt_lower__item_view(job, &x[2], dtype);
-        x->view = qnnrt_lower__choice(job, &x->view, a, b, dtype, out->rank, out->dims);
-    } else if (x->number && last->number) {
-        return qnnrt_lower__item_number(word->name, x, !floats);
-    } else if (!floats && word->name[0] == 'p') {
-        return 0;
-    } else if (word->operands == 1 || (floats && word->name[0] == '*' && last->number &&
-                                       last->f >= -1 && last->f <= -1)) {
-        qnnrt_lower__view_unary(job, word->operands == 1 ? type : "ElementWiseNeg",
-                                qnnrt_lower__item_view(job, x, dtype));
-    } else if (!last->number || (last->f > -HUGE_VAL && last->f < HUGE_VAL)) {
-        a = qnnrt_lower__item_view(job, x, dtype);        /* max and min of infinity do nothing */
-        b = qnnrt_lower__item_view(job, &x[1], dtype);
-        x->view = qnnrt_lower__both(job, type, a, b, test ? QNNRT_DTYPE_BOOL8 : dtype);
+        x->view = qnnrt_lower__choice(job, qnnrt_lower__item_view(job, x, x->view.dtype), a, b,
+                                      dtype, out->rank, out->dims);
+    } else if (x->number && x[word->operands - 1].number) {
+        return qnnrt_lower__item_number(word->name, x, !qnnrt_lower__is_float(dtype));
+    } else if (word->operands == 1) {
+        qnnrt_lower__item_unary(job, type, qnnrt_lower__item_view(job, x, dtype));
+    } else {
+        return qnnrt_lower__item_pair(job, word->name, type, x, dtype);
     }
     return 1;
 }
@@ -5773,8 +5629,10 @@ static void qnnrt_lower__item_read(qnnrt_lower__job *job, const char *word,
         return;
     }
     input = qnnrt_ir_recipe_operand(node, word, &number);
-    out->number = input < 0;
+    out->number = input >= 0 ? 0 : word[0] == '.' || (word[0] >= 'a' && word[0] <= 'c') ? 2 : 1;
     out->f = number.f;
+    out->low = -HUGE_VAL;
+    out->high = HUGE_VAL;
     if (input < 0) return;
     out->view = qnnrt_lower__view_of(job, node->inputs[input], 1);
     if (input == 0 || strncmp(node->op, "prelu", 5) != 0 || node->inputs[0]->rank < 3) return;
@@ -5783,35 +5641,48 @@ static void qnnrt_lower__item_read(qnnrt_lower__job *job, const char *word,
     if (out->view.rank == 1) qnnrt_lower__view_dims(job, &out->view, i, dims);
 }
 
+/* Return the place of a type, see qnnrt_lower__words. */
+static char qnnrt_lower__place(const qnnrt_lower__job *job, qnnrt_dtype dtype)
+{
+    const int half = dtype == QNNRT_DTYPE_F16;
+    return dtype == QNNRT_DTYPE_BOOL8 ? 'b' : (half ? "RCH" : "rch")[job->lower->desc.target];
+}
+
 /* Compute words. given: the operands x and y of a word; NULL: the words are of the node. Return 0
    if a word is not lowered. */
 static int qnnrt_lower__item_words(qnnrt_lower__job *job, const char *words,
                                    const qnnrt_lower__item *given, qnnrt_dtype dtype,
                                    qnnrt_lower__item *out)
 {
-    const int half = job->lower->desc.target == QNNRT_LOWER_HTP || dtype == QNNRT_DTYPE_F16;
-    const size_t count = sizeof(qnnrt_lower__words) / sizeof(qnnrt_lower__words[0]);
-    const struct qnnrt_lower__word *word;
+    enum { POWERS = sizeof(qnnrt_lower__powers) / sizeof(qnnrt_lower__powers[0]) };
     qnnrt_lower__item stack[QNNRT_LOWER__DEEP];
     size_t top = 0, bytes, i;
     for (; *words != '\0'; words += words[bytes] == ' ' ? bytes + 1 : bytes) {
+        const struct qnnrt_lower__word *word;
+        qnnrt_dtype own = dtype;
         const char *to;
+        int floats;
         bytes = strcspn(words, " ");
-        for (i = 0; i < count; ++i)
-            if (strncmp(qnnrt_lower__words[i].name, words, bytes) == 0 &&
-                qnnrt_lower__words[i].name[bytes] == '\0' &&
-                (qnnrt_lower__words[i].half == 2 || qnnrt_lower__words[i].half == half)) break;
-        if (i == count) {
+        word = qnnrt_lower__word_of(words, bytes, qnnrt_lower__place(job, own));
+        if (word == NULL && own == QNNRT_DTYPE_BOOL8) {
+            own = QNNRT_DTYPE_I32;
+            word = qnnrt_lower__word_of(words, bytes, qnnrt_lower__place(job, own));
+        }
+        if (word == NULL) {
             if (top == QNNRT_LOWER__DEEP) return 0;
             qnnrt_lower__item_read(job, words, given, &stack[top++]);
             continue;
         }
-        word = &qnnrt_lower__words[i];
-        to = qnnrt_lower__is_float(dtype) ? word->floats : word->whole;
+        floats = qnnrt_lower__is_float(own);
+        to = floats ? word->floats : word->whole;
         if (to == NULL || top < (size_t)word->operands) return 0;
         top -= (size_t)word->operands;
-        if (to[0] >= 'A' && to[0] <= 'Z' ? !qnnrt_lower__item_op(job, word, &stack[top], dtype)
-            : to[0] != '\0' && !qnnrt_lower__item_words(job, to, &stack[top], dtype, &stack[top]))
+        for (i = 0; word->name[0] == 'p' && stack[top + 1].number && i < (floats ? POWERS : 3); ++i)
+            if (!stack[top].number && stack[top + 1].f >= qnnrt_lower__powers[i].exponent &&
+                stack[top + 1].f <= qnnrt_lower__powers[i].exponent)
+                to = qnnrt_lower__powers[i].words;
+        if (to[0] >= 'A' && to[0] <= 'Z' ? !qnnrt_lower__item_op(job, word, to, &stack[top], own)
+            : to[0] != '\0' && !qnnrt_lower__item_words(job, to, &stack[top], own, &stack[top]))
             return 0;
         ++top;
     }
@@ -5819,66 +5690,27 @@ static int qnnrt_lower__item_words(qnnrt_lower__job *job, const char *words,
     return top == 1;
 }
 
-/* Let output 0 be what the words of a node compute. */
-static void qnnrt_lower__recipe(qnnrt_lower__job *job, const char *words)
+/* Let output 0 be what the words of the node compute. */
+static void qnnrt_lower__do_recipe(qnnrt_lower__job *job)
 {
     const qnnrt_ir_node *node = job->node;
     const qnnrt_dtype made = qnnrt_lower__dtype(job, node->outputs[0]->dtype);
+    const char place[2] = { qnnrt_lower__place(job, job->lower->compute), '\0' };
+    const char *words = qnnrt_lower__words_of(node, place);
     qnnrt_dtype dtype = made;
     qnnrt_lower__item result;
     size_t i;
-    if (made == QNNRT_DTYPE_BOOL8) {
-        dtype = QNNRT_DTYPE_I32;
-        for (i = 0; i < node->input_count; ++i)
-            if (node->inputs[i] != NULL && qnnrt_ir_dtype_kind(node->inputs[i]->dtype) == 2)
-                dtype = job->lower->compute;
+    for (i = 0; i < node->input_count && made == QNNRT_DTYPE_BOOL8; ++i) {
+        if (node->inputs[i] == NULL || node->inputs[i]->dtype == QNNRT_DTYPE_BOOL8) continue;
+        if (qnnrt_ir_dtype_kind(node->inputs[i]->dtype) == 2) dtype = job->lower->compute;
+        else if (dtype == QNNRT_DTYPE_BOOL8) dtype = QNNRT_DTYPE_I32;
     }
-    if (words[0] == 'a' && strcmp(words, "a ~") == 0 && made == QNNRT_DTYPE_BOOL8) words = "a 0 ==";
-    if (!qnnrt_lower__item_words(job, words, NULL, dtype, &result)) {
-        qnnrt_lower__refuse(job->graph, "Compute it on the host.", "\"%.100s\" is not lowered",
-                            words);
-        return;
-    }
-    qnnrt_lower__set_view(job, qnnrt_lower__item_view(job, &result, made));
-}
-
-static void qnnrt_lower__do_recipe(qnnrt_lower__job *job)
-{
-    qnnrt_lower__recipe(job, qnnrt_ir_recipe(job->node));
-}
-
-/* softplus: log(1 + exp(beta * x)) / beta, and mish: x * tanh(softplus(x)). HTP's operator is wrong
-   by 0.012 near 0, and has garbage below -88. */
-static void qnnrt_lower__do_softplus(qnnrt_lower__job *job)
-{
-    const int mish = strncmp(job->node->op, "mish", 4) == 0;
-    qnnrt_lower__params p;
-    qnnrt_lower__view x;
-    int32_t t, y;
-    if (job->lower->desc.target == QNNRT_LOWER_HTP) {
-        qnnrt_lower__recipe(job, mish ? "a -9 max a softplus tanh *" : qnnrt_ir_recipe(job->node));
-        return;
-    }
-    t = qnnrt_lower__each(job, 0, &x);
-    memset(&p, 0, sizeof(p));
-    qnnrt_lower__u32(&p, "operation", QNNRT_LOWER__NEURON_SOFTPLUS);
-    qnnrt_lower__f32(&p, "beta", qnnrt_ir_float(job->node, "beta", 1));
-    qnnrt_lower__f32(&p, "threshold", qnnrt_ir_float(job->node, "threshold", 20));
-    y = qnnrt_lower__op_like(job, "ElementWiseNeuron", t, &p);
-    if (mish)
-        y = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t,
-                                   qnnrt_lower__op_like(job, "Tanh", y, NULL));
-    qnnrt_lower__set(job, 0, y, x.order);
-}
-
-/* sin, cos: not of an angle that can be large. */
-static void qnnrt_lower__do_angle(qnnrt_lower__job *job)
-{
-    if (job->lower->desc.target == QNNRT_LOWER_HTP && qnnrt_lower__is_angle(job->node->inputs[0]))
-        qnnrt_lower__refuse(job->graph, "Compute it on the host, or give the graph cos and sin.",
-                            "angles that are multiples of an input can be large, and HTP is wrong"
-                            " from about 100 on");
-    qnnrt_lower__recipe(job, job->node->op[0] == 's' ? "a sin" : "a cos");
+    if (qnnrt_lower__item_words(job, words, NULL, dtype, &result))
+        qnnrt_lower__set_view(job, qnnrt_lower__item_view(job, &result, made));
+    else
+        qnnrt_lower__refuse(job->graph, "Compute it on the host.", "\"%.100s\" is not lowered%s",
+                            words, qnnrt_lower__listed("__* bitwise_*", node->op) ? ", nor are "
+                            "other operators on bits" : "");
 }
 
 /* glu: half of an axis times the sigmoid of the other half. */
@@ -5894,15 +5726,6 @@ static void qnnrt_lower__do_glu(qnnrt_lower__job *job)
     qnnrt_lower__view_unary(job, "Sigmoid", &gate);
     x = qnnrt_lower__both(job, "ElementWiseMultiply", &x, &gate, x.dtype);
     qnnrt_lower__set_view(job, &x);
-}
-
-/* add, sub, mul, div: recipes with a rounding mode, or where a number comes first. */
-static void qnnrt_lower__do_operands(qnnrt_lower__job *job)
-{
-    const qnnrt_ir_attr *mode = qnnrt_ir_attr_find(job->node, "rounding_mode");
-    if ((mode != NULL && mode->kind == QNNRT_IR_TEXT) ||
-        qnnrt_ir_attr_find(job->node, "self") != NULL) qnnrt_lower__do_recipe(job);
-    else qnnrt_lower__do_arithmetic(job);
 }
 
 /* =====================================================================================
@@ -6137,7 +5960,7 @@ static void qnnrt_lower__do_recurrent(qnnrt_lower__job *job)
 /* =====================================================================================
    TABLE                                                                          >>table
    The operators that can be lowered, each once.
-   Needs: >>config >>arena >>tensor >>shape >>select, and the functions that it names
+   Needs: >>config >>arena >>tensor >>shape >>select >>recipe, and the functions that it names
    Knows nothing of: how they work
    ===================================================================================== */
 
@@ -6145,46 +5968,7 @@ static void qnnrt_lower__do_recurrent(qnnrt_lower__job *job)
    ends in "*" stands for all operators that begin so; the first one that fits counts. */
 #define QNNRT_LOWER__TABLE(X) \
     /* element by element */ \
-    X(recipe, "neg.default exp.default sign.default clamp.Tensor clamp_min.Tensor " \
-      "clamp_max.Tensor silu.default q.silu erf.default log1p.default expm1.default " \
-      "exp2.default log10.default tan.default sinh.default cosh.default asinh.default " \
-      "acosh.default atanh.default asin.default acos.default atan.default erfc.default " \
-      "sinc.default deg2rad.default rad2deg.default logit.default log_sigmoid.default " \
-      "selu.default celu.default hardshrink.default softshrink.default threshold.default " \
-      "prelu.default _prelu_kernel.default sgn.default round.decimals frac.default " \
-      "isfinite.default isposinf.default isneginf.default nan_to_num.default fmod.* " \
-      "fmax.default fmin.default atan2.default hypot.default copysign.* xlogy.* " \
-      "logaddexp.default heaviside.default lerp.* addcmul.default addcdiv.default " \
-      "square.default reciprocal.default log2.default trunc.default bitwise_not.default " \
-      "isnan.default isinf.default floor_divide.* remainder.*", "its recipe", "") \
-    X(recipe, "__lshift__* __rshift__* bitwise_left_shift* bitwise_right_shift*", "its recipe", \
-      "by a tensor") \
-    X(clamp, "relu.default relu6.default hardtanh.default clamp*", \
-      "Relu ReluMinMax ElementWiseMaximum ElementWiseMinimum", "") \
-    X(unary, "sigmoid.default tanh.default abs.default log.default sqrt.default rsqrt.default " \
-      "floor.default ceil.default round.default logical_not.default", "an operator of that name", \
-      "") \
-    X(angle, "cos.default sin.default", "ElementWiseSin ElementWiseCos", \
-      "HTP: multiples of an input") \
-    X(hard, "hardsigmoid.default hardswish.default", "ElementWiseNeuron HardSwish", "") \
-    X(gelu, "gelu.default q.gelu", "Gelu ElementWiseNeuron, or Tanh and arithmetic", "") \
-    X(leaky_relu, "leaky_relu.default", "Prelu", "") \
-    X(elu, "elu.default", "Elu ElementWiseMultiply Relu ElementWiseAdd", "") \
-    X(softplus, "softplus.default mish.default", \
-      "ElementWiseNeuron Tanh ElementWiseMultiply, or its recipe", "") \
     X(glu, "glu.default", "StridedSlice Sigmoid ElementWiseMultiply", "") \
-    X(power, "pow.Tensor_Scalar", \
-      "ElementWiseMultiply ElementWiseSquareRoot ElementWiseRsqrt ElementWiseDivide " \
-      "ElementWisePower", "") \
-    X(operands, "add.* sub.* rsub.* mul.* div.*", \
-      "an operator of that name, ElementWiseMultiply ElementWiseOr ElementWiseAnd, or its " \
-      "recipe", "sub of bools") \
-    X(arithmetic, "pow.Tensor_Tensor pow.Scalar maximum.default minimum.default max.other " \
-      "min.other", \
-      "ElementWiseMaximum ElementWiseMinimum ElementWisePower ElementWiseRound Cast", "") \
-    X(compare, "eq.* ne.* lt.* le.* gt.* ge.* logical_and.default logical_or.default " \
-      "logical_xor.default __and__* __or__* bitwise_and* bitwise_or* bitwise_xor* __xor__*", \
-      "an operator of that name", "bits of integers") \
     /* copies and casts */ \
     X(alias, "alias.default detach.default clone.default contiguous.default lift_fresh* to.* " \
       "_to_copy.default type_as.default", "Cast ElementWiseNotEqual", "") \
@@ -6261,37 +6045,40 @@ static void qnnrt_lower__do_recurrent(qnnrt_lower__job *job)
       "scatter_reduce.two", "ScatterNd ElementWiseAdd", "mean, amax, amin, without self") \
     X(gather, "gather.default", "GatherElements StridedSlice", "") \
     X(index, "index.Tensor", "Gather, and arithmetic of indices", "bools") \
-    X(where, "where.* masked_fill.*", "ElementWiseSelect Tile", "") \
     X(triangle, "tril.default triu.default", "ElementWiseSelect", "") \
     /* constants */ \
     X(constant, "full.default ones.default zeros.default arange.* empty* full_like.default " \
       "ones_like.default zeros_like.default new_* zero.default fill.Scalar " \
-      "scalar_tensor.default", "", "")
+      "scalar_tensor.default", "", "") \
+    /* all others on each element */ \
+    X(recipe, "*", "what the words of qnnrt_ir_recipe() become", "operators without words, bits " \
+      "of integers, shifts by a tensor; HTP: sin and cos of multiples of an input")
 
 static const qnnrt_lower_rule qnnrt_lower__rules[] = {
 #define QNNRT_LOWER_X(function, op, emits, limits) { op, emits, limits },
     QNNRT_LOWER__TABLE(QNNRT_LOWER_X)
 #undef QNNRT_LOWER_X
 };
-static void (*const qnnrt_lower__functions[])(qnnrt_lower__job *job) = {
+typedef void (*qnnrt_lower__function)(qnnrt_lower__job *job);
+static const qnnrt_lower__function qnnrt_lower__functions[] = {
 #define QNNRT_LOWER_X(function, op, emits, limits) qnnrt_lower__do_##function,
     QNNRT_LOWER__TABLE(QNNRT_LOWER_X)
 #undef QNNRT_LOWER_X
 };
 enum { QNNRT_LOWER__RULES = sizeof(qnnrt_lower__rules) / sizeof(qnnrt_lower__rules[0]) };
 
-/* Return the number of the rule for an operator, -1 for none. */
-static int qnnrt_lower__rule_of(const char *op)
+/* Return the function that lowers an operator, NULL for none. */
+static qnnrt_lower__function qnnrt_lower__function_of(const qnnrt_ir_node *node)
 {
-    size_t i;
-    for (i = 0; i < QNNRT_LOWER__RULES; ++i)
-        if (qnnrt_lower__listed(qnnrt_lower__rules[i].op, op)) return (int)i;
-    return -1;
+    size_t i = 0;
+    while (!qnnrt_lower__listed(qnnrt_lower__rules[i].op, node->op)) ++i;
+    return i + 1 < QNNRT_LOWER__RULES || qnnrt_lower__words_of(node, "") != NULL
+               ? qnnrt_lower__functions[i] : NULL;
 }
 
 /* Refuse an input without elements, which no tensor of QNN can be, except where a rule leaves it
    out or reads its dtype alone. Return 0 after a finding. */
-static int qnnrt_lower__full(qnnrt_lower__job *job, void (*function)(qnnrt_lower__job *job))
+static int qnnrt_lower__full(qnnrt_lower__job *job, qnnrt_lower__function function)
 {
     const qnnrt_ir_node *node = job->node;
     size_t i;
@@ -6329,8 +6116,7 @@ static void qnnrt_lower__narrow(qnnrt_lower__job *job, const qnnrt_ir_value *val
 /* Apply what a node takes to its inputs, or what the readers of its output take. */
 static void qnnrt_lower__range_node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
 {
-    const int rule = qnnrt_lower__rule_of(node->op);
-    void (*const lower)(qnnrt_lower__job *) = rule >= 0 ? qnnrt_lower__functions[rule] : NULL;
+    const qnnrt_lower__function lower = qnnrt_lower__function_of(node);
     const qnnrt_ir_value *out = node->output_count > 0 ? node->outputs[0] : NULL;
     const qnnrt_ir_value *table = node->input_count > 0 ? node->inputs[0] : NULL;
     size_t i;
@@ -6380,7 +6166,8 @@ static void qnnrt_lower__range(qnnrt_lower__job *job)
 /* =====================================================================================
    DIGITS                                                                        >>digits
    Values that need more digits than float16 has, in which HTP computes: integers that are computed
-   as floats, such as buckets of positions, and differences of cumulative sums.
+   as floats, such as buckets of positions, differences of cumulative sums, and angles of positions
+   and times: inputs times numbers.
    Needs: >>config >>arena >>tensor >>static     Knows nothing of: QNN operators
    ===================================================================================== */
 
@@ -6398,7 +6185,11 @@ static void qnnrt_lower__digits_from(qnnrt_lower__job *job, const qnnrt_ir_node 
 {
     qnnrt_lower__record *out = qnnrt_lower__record_of(job->lower, node->outputs[0]);
     const int moves = qnnrt_lower__listed(qnnrt_lower__moves, node->op);
+    const int pairs = qnnrt_lower__listed("mul.* div.* add.* sub.*", node->op);
+    const qnnrt_ir_value *one = NULL;            /* that is computed */
     size_t i, computed = 0;
+    int angle = pairs || qnnrt_lower__listed("view.* reshape.* unsqueeze.* slice.* expand.* to.*"
+                                             " _to_copy.* cat.* stack.*", node->op);
     if (out == NULL) return;
     out->digits = NULL;
     out->sums = strcmp(node->op, "cumsum.default") == 0 &&
@@ -6409,12 +6200,18 @@ static void qnnrt_lower__digits_from(qnnrt_lower__job *job, const qnnrt_ir_node 
         const qnnrt_lower__record *in = x != NULL ? (const qnnrt_lower__record *)x->note : NULL;
         if (x == NULL || x->origin == QNNRT_IR_WEIGHT || x->origin == QNNRT_IR_CONSTANT) continue;
         ++computed;
+        if (pairs && one != NULL && one != x) angle = 0;
+        one = x;
         if (i == 0 && moves && in != NULL && x->origin == QNNRT_IR_NODE)
             out->sums |= in->sums;
         if (qnnrt_ir_dtype_kind(x->dtype) == 2 &&
             (x->origin != QNNRT_IR_NODE || in == NULL || !in->whole)) out->whole = 0;
     }
     out->whole = out->whole && computed > 0;
+    if (one == NULL || !angle) angle = 0;
+    else if (one->origin == QNNRT_IR_NODE)
+        angle = one->note != NULL ? ((const qnnrt_lower__record *)one->note)->angle : 0;
+    out->angle = angle != 0 && qnnrt_lower__listed("mul.* div.*", node->op) ? 2 : angle;
 }
 
 /* Say what the inputs of a node need: what its result needs, or what it makes of them. */
@@ -6452,15 +6249,27 @@ static void qnnrt_lower__digits(qnnrt_lower__job *job)
     const qnnrt_ir *ir = job->graph->info.ir;
     size_t i;
     if (job->lower->desc.target != QNNRT_LOWER_HTP) return;
-    for (i = 0; i < ir->node_count; ++i) qnnrt_lower__digits_from(job, ir->nodes[i]);
-    for (i = ir->node_count; i-- > 0;) qnnrt_lower__digits_to(job, ir->nodes[i]);
+    for (i = 0; i < ir->node_count; ++i)
+        if (ir->nodes[i]->output_count > 0) qnnrt_lower__digits_from(job, ir->nodes[i]);
+    for (i = ir->node_count; i-- > 0;)
+        if (ir->nodes[i]->output_count > 0) qnnrt_lower__digits_to(job, ir->nodes[i]);
 }
 
 /* Refuse a node whose result needs more digits. Return 0 then. */
 static int qnnrt_lower__has_digits(qnnrt_lower__job *job, const qnnrt_ir_node *node)
 {
     const qnnrt_lower__record *out = (const qnnrt_lower__record *)node->outputs[0]->note;
-    if (job->lower->desc.target != QNNRT_LOWER_HTP || out == NULL || out->digits == NULL) return 1;
+    const qnnrt_lower__record *in = node->input_count > 0 && node->inputs[0] != NULL
+                                        ? (const qnnrt_lower__record *)node->inputs[0]->note : NULL;
+    if (job->lower->desc.target != QNNRT_LOWER_HTP) return 1;
+    if (in != NULL && in->angle == 2 && node->inputs[0]->origin == QNNRT_IR_NODE &&
+        qnnrt_lower__listed("sin.default cos.default", node->op)) {
+        qnnrt_lower__refuse(job->graph, "Compute it on the host, or give the graph cos and sin.",
+                            "angles that are multiples of an input can be large, and HTP is wrong"
+                            " from about 100 on");
+        return 0;
+    }
+    if (out == NULL || out->digits == NULL) return 1;
     qnnrt_lower__refuse(job->graph, "Compute it in float32: add cpu or host to --backends.",
                         "%s, for which float16, in which HTP computes, has too few digits",
                         out->digits);
@@ -7482,7 +7291,7 @@ static int qnnrt_lower__holds(qnnrt_lower__job *job, const qnnrt_ir_node *node)
 static void qnnrt_lower__node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
 {
     const qnnrt_lower_custom *custom = qnnrt_lower__custom_of(job->lower, node->op);
-    const int rule = qnnrt_lower__rule_of(node->op);
+    const qnnrt_lower__function function = qnnrt_lower__function_of(node);
     const qnnrt_ir_value *large = NULL;
     size_t i;
     int empty = 0, full = 0;
@@ -7503,12 +7312,12 @@ static void qnnrt_lower__node(qnnrt_lower__job *job, const qnnrt_ir_node *node)
                             "are lowered", large->name, (unsigned long long)large->count);
     else if (custom != NULL)
         qnnrt_lower__custom(job, custom);
-    else if (rule < 0)
+    else if (function == NULL)
         qnnrt_lower__refuse(job->graph, "Compute it on the host, or change the model.",
                             "there is no rule to lower this operator");
     else if (qnnrt_lower__holds(job, node) && qnnrt_lower__has_digits(job, node) &&
-             qnnrt_lower__full(job, qnnrt_lower__functions[rule]))
-        qnnrt_lower__functions[rule](job);
+             qnnrt_lower__full(job, function))
+        function(job);
     qnnrt_arena_free(&job->lower->scratch);
     for (i = 0; i < node->output_count; ++i) {
         const qnnrt_ir_value *out = node->outputs[i];

@@ -60,7 +60,9 @@ static int lowers(const char *op)
     const qnnrt_lower_rule *rule;
     char name[100];
     const char *dot = strchr(op, '.');
+    qnnrt_ir_node node;
     size_t i;
+    memset(&node, 0, sizeof(node));
     for (i = 0; i < sizeof(passes) / sizeof(passes[0]); ++i) if (strcmp(passes[i], op) == 0) return 1;
     snprintf(name, sizeof name, "%s", op);
     if (dot != NULL && dot > op && dot[-1] == '_' && (dot - op < 2 || dot[-2] != '_'))   /* "relu_": qnnrt_ir_pass_inplace() */
@@ -68,12 +70,14 @@ static int lowers(const char *op)
     for (i = 0; (rule = qnnrt_lower_rule_get(i)) != NULL; ++i) {
         const char *at = rule->op;
         size_t length;
-        for (; (length = strcspn(at, " ")) > 0; at += length + (at[length] == ' ')) {
+        for (; (length = strcspn(at, " ")) > 0 && *at != '*'; at += length + (at[length] == ' ')) {
             if (strlen(name) == length && strncmp(at, name, length) == 0) return 1;
             if (at[length - 1] == '*' && strncmp(at, name, length - 1) == 0) return 1;
         }
     }
-    return 0;
+    node.op = name;                                      /* the rule of "*": operators on each element */
+    node.info = qnnrt_ir_op_find(name);
+    return qnnrt_ir_recipe(&node) != NULL;
 }
 
 TEST(lower_has_a_rule_for_each_operator_of_the_contract)
