@@ -15,6 +15,12 @@ test-engines: $(B)/c99/engine_run $(ENGINES_VENV)/.made $(ENGINES_VENV)-2024/.ma
 	@$(PYTHON) tools/fetch/engine-libs.py --dir $(B)/engines all
 	@sh tests/engines/cases.sh $(B) $(ENGINES_VENV)
 
+.PHONY: test-onnx
+## test-onnx: compare what qnnrt_onnx.h reads of 143 files with what the package onnx reads (SUITE=FOLDER: its files, too)
+test-onnx: $(B)/c99/onnx_dump $(ENGINES_VENV)/.made
+	@$(PYTHON) tools/fetch/engine-libs.py --dir $(B)/engines onnx-1.23.2
+	@$(ENGINES_VENV)/bin/python tests/onnx/compare.py $(B)/c99/onnx_dump $(B)/engines/onnx-1.23.2/onnx/backend/test/data/*/* $(SUITE)
+
 .PHONY: test-containers
 ## test-containers: extract contexts from files that ONNX Runtime and ExecuTorch's package write, and run them (fetches 19 MB)
 test-containers: $(B)/qnnrt-run $(ENGINES_VENV)/.made
