@@ -248,6 +248,7 @@ typedef struct qnnrt_pass__work {
     qnnrt_ir     *ir;
     qnnrt_error  *err;
     qnnrt_result  result;
+    int           mode;                      /* of the pass that visits */
 } qnnrt_pass__work;
 
 static int qnnrt_pass__memory(qnnrt_pass__work *p)
@@ -259,13 +260,15 @@ static int qnnrt_pass__memory(qnnrt_pass__work *p)
 /* Visit all live nodes in order, also those that are added later in the order, then tidy the graph.
    each() returns 0 to stop, with p->result set. */
 static qnnrt_result qnnrt_pass__visit(qnnrt_ir *ir, qnnrt_error *err,
-                                      int (*each)(qnnrt_pass__work *p, qnnrt_ir_node *node))
+                                      int (*each)(qnnrt_pass__work *p, qnnrt_ir_node *node),
+                                      int mode)
 {
     qnnrt_pass__work p;
     size_t i;
     p.ir = ir;
     p.err = err;
     p.result = QNNRT_OK;
+    p.mode = mode;
     qnnrt_error_clear(err);
     if (ir == NULL) return qnnrt_error_set(err, QNNRT_E_ARG, "ir is NULL");
     for (i = 0; i < ir->node_count; ++i)
@@ -280,6 +283,25 @@ static int qnnrt_pass__become(qnnrt_pass__work *p, qnnrt_ir_node *node, const ch
     return qnnrt_ir_become(p->ir, node, op, inputs, count) || qnnrt_pass__memory(p);
 }
 
+/* Products of matrices; times and over a number; other shapes; parts along a dimension; copies. */
+static const char *const qnnrt_pass__products[] = {
+    "matmul.default", "mm.default", "bmm.default", NULL
+};
+static const char *const qnnrt_pass__times[] = { "mul.Tensor", "mul.Scalar", NULL };
+static const char *const qnnrt_pass__over[] = { "div.Tensor", "div.Scalar", NULL };
+static const char *const qnnrt_pass__views[] = {
+    "unsqueeze.default", "squeeze.default", "squeeze.dim", "squeeze.dims", "view.default",
+    "reshape.default", "flatten.using_ints", "unflatten.int", NULL
+};
+static const char *const qnnrt_pass__cuts[] = {
+    "slice.Tensor", "narrow.default", "select.int", "repeat_interleave.self_int", NULL
+};
+static const char *const qnnrt_pass__copies[] = {
+    "to.dtype", "to.dtype_layout", "to.device", "_to_copy.default", "contiguous.default",
+    "clone.default", "alias.default", "detach.default", "lift_fresh_copy.default",
+    "dropout.default", "expand.default", NULL
+};
+
 /* =====================================================================================
    CLEANUP                                                                      >>cleanup
    Passes that make a graph plain: no copies, no names that mean the same, no constant nodes.
@@ -288,10 +310,11 @@ static int qnnrt_pass__become(qnnrt_pass__work *p, qnnrt_ir_node *node, const ch
 
 /* Visit as qnnrt_pass__visit() does, when no node overwrites its input any more. */
 static qnnrt_result qnnrt_pass__cleanup_run(qnnrt_ir *ir, qnnrt_error *err,
-                                            int (*each)(qnnrt_pass__work *p, qnnrt_ir_node *node))
+                                            int (*each)(qnnrt_pass__work *p, qnnrt_ir_node *node),
+                                            int mode)
 {
     const qnnrt_result result = qnnrt_ir_pass_inplace(ir, err);
-    return result == QNNRT_OK ? qnnrt_pass__visit(ir, err, each) : result;
+    return result == QNNRT_OK ? qnnrt_pass__visit(ir, err, each, mode) : result;
 }
 
 /* Remove a node that gives back x. If its result is an output of the graph, the producer of x makes
@@ -330,7 +353,7 @@ static int qnnrt_pass__cleanup_noop(qnnrt_pass__work *p, qnnrt_ir_node *node)
 
 QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_noops(qnnrt_ir *ir, qnnrt_error *err)
 {
-    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__cleanup_noop);
+    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__cleanup_noop, 0);
 }
 
 /* Change a node to another operator with the same inputs, and those of its arguments that the other
@@ -519,7 +542,7 @@ static int qnnrt_pass__cleanup_all(qnnrt_pass__work *p, qnnrt_ir_node *node)
 
 QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_native(qnnrt_ir *ir, qnnrt_error *err)
 {
-    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__cleanup_all);
+    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__cleanup_all, 0);
 }
 
 QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_dead(qnnrt_ir *ir, qnnrt_error *err)
@@ -935,8 +958,12 @@ static int qnnrt_pass__norm_native(qnnrt_pass__work *p, qnnrt_ir_node *node, int
     return qnnrt_pass__norm_become(p, node, &n);
 }
 
-static int qnnrt_pass__norm_node(qnnrt_pass__work *p, qnnrt_ir_node *node, int layer, int tail)
+/* Match one node. p->mode: how many of weight and bias come after the norm, and whether it is a
+   layer_norm. */
+enum { QNNRT_PASS__LAYER = 4 };
+static int qnnrt_pass__norm_node(qnnrt_pass__work *p, qnnrt_ir_node *node)
 {
+    const int layer = p->mode >= QNNRT_PASS__LAYER, tail = p->mode % QNNRT_PASS__LAYER;
     qnnrt_pass__norm n;
     memset(&n, 0, sizeof(n));
     if (qnnrt_ir_is(node, layer ? "layer_norm.default" : "rms_norm.default"))
@@ -946,45 +973,23 @@ static int qnnrt_pass__norm_node(qnnrt_pass__work *p, qnnrt_ir_node *node, int l
     return qnnrt_pass__norm_become(p, node, &n);
 }
 
-static int qnnrt_pass__norm_rms(qnnrt_pass__work *p, qnnrt_ir_node *node)
+/* Run from the mode with all of weight and bias to the one without. */
+static qnnrt_result qnnrt_pass__norm_run(qnnrt_ir *ir, qnnrt_error *err, int mode, int tail)
 {
-    return qnnrt_pass__norm_node(p, node, 0, 1);
-}
-
-static int qnnrt_pass__norm_rms_bare(qnnrt_pass__work *p, qnnrt_ir_node *node)
-{
-    return qnnrt_pass__norm_node(p, node, 0, 0);
-}
-
-static int qnnrt_pass__norm_layer(qnnrt_pass__work *p, qnnrt_ir_node *node)
-{
-    return qnnrt_pass__norm_node(p, node, 1, 2);
-}
-
-static int qnnrt_pass__norm_layer_weight(qnnrt_pass__work *p, qnnrt_ir_node *node)
-{
-    return qnnrt_pass__norm_node(p, node, 1, 1);
-}
-
-static int qnnrt_pass__norm_layer_bare(qnnrt_pass__work *p, qnnrt_ir_node *node)
-{
-    return qnnrt_pass__norm_node(p, node, 1, 0);
+    qnnrt_result result = QNNRT_OK;
+    for (; tail >= 0 && result == QNNRT_OK; --tail)
+        result = qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__norm_node, mode + tail);
+    return result;
 }
 
 QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_rms_norm(qnnrt_ir *ir, qnnrt_error *err)
 {
-    qnnrt_result result = qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__norm_rms);
-    if (result == QNNRT_OK) result = qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__norm_rms_bare);
-    return result;
+    return qnnrt_pass__norm_run(ir, err, 0, 1);
 }
 
 QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_layer_norm(qnnrt_ir *ir, qnnrt_error *err)
 {
-    qnnrt_result result = qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__norm_layer);
-    if (result == QNNRT_OK)
-        result = qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__norm_layer_weight);
-    if (result == QNNRT_OK) result = qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__norm_layer_bare);
-    return result;
+    return qnnrt_pass__norm_run(ir, err, QNNRT_PASS__LAYER, 2);
 }
 
 /* =====================================================================================
@@ -1017,7 +1022,7 @@ static int qnnrt_pass__merge_silu(qnnrt_pass__work *p, qnnrt_ir_node *node)
 
 QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_silu(qnnrt_ir *ir, qnnrt_error *err)
 {
-    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__merge_silu);
+    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__merge_silu, 0);
 }
 
 /* Return the input of a node that swaps the last two dimensions, or NULL. */
@@ -1039,12 +1044,11 @@ static qnnrt_ir_value *qnnrt_pass__merge_swapped(const qnnrt_ir_node *node)
 
 static int qnnrt_pass__merge_matmul(qnnrt_pass__work *p, qnnrt_ir_node *node)
 {
-    static const char *const ops[] = { "matmul.default", "mm.default", "bmm.default", NULL };
     const int64_t before = qnnrt_ir_int(node, "transpose_b", 0);
     qnnrt_ir_value *inputs[2];
     qnnrt_ir_node *swap;
     qnnrt_pass__match m;
-    if (!qnnrt_ir_is_in(node, ops)) return 1;
+    if (!qnnrt_ir_is_in(node, qnnrt_pass__products)) return 1;
     swap = qnnrt_ir_producer(node->inputs[1]);
     inputs[0] = node->inputs[0];
     inputs[1] = swap != NULL ? qnnrt_pass__merge_swapped(swap) : NULL;
@@ -1060,7 +1064,7 @@ static int qnnrt_pass__merge_matmul(qnnrt_pass__work *p, qnnrt_ir_node *node)
 
 QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_matmul_transpose(qnnrt_ir *ir, qnnrt_error *err)
 {
-    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__merge_matmul);
+    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__merge_matmul, 0);
 }
 
 /* Return true if a value has elements in the checkpoint or in the graph. */
@@ -1138,7 +1142,7 @@ static int qnnrt_pass__merge_linear(qnnrt_pass__work *p, qnnrt_ir_node *node)
 
 QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_linear(qnnrt_ir *ir, qnnrt_error *err)
 {
-    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__merge_linear);
+    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__merge_linear, 0);
 }
 
 /* =====================================================================================
@@ -1225,7 +1229,7 @@ static int qnnrt_pass__batch_node(qnnrt_pass__work *p, qnnrt_ir_node *node)
 
 QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_bn_fold(qnnrt_ir *ir, qnnrt_error *err)
 {
-    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__batch_node);
+    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__batch_node, 0);
 }
 
 /* =====================================================================================
@@ -1245,12 +1249,10 @@ typedef struct qnnrt_pass__product {
 static int qnnrt_pass__gelu_product(qnnrt_pass__match *m, const qnnrt_ir_node *node,
                                     qnnrt_pass__product *out, int depth)
 {
-    static const char *const times[] = { "mul.Tensor", "mul.Scalar", NULL };
-    static const char *const over[] = { "div.Tensor", "div.Scalar", NULL };
-    const int divide = qnnrt_ir_is_in(node, over);
+    const int divide = qnnrt_ir_is_in(node, qnnrt_pass__over);
     double number = 1;
     size_t i, inputs = 1;
-    if (!divide && !qnnrt_ir_is_in(node, times)) return 0;
+    if (!divide && !qnnrt_ir_is_in(node, qnnrt_pass__times)) return 0;
     if (!qnnrt_pass__match_number(node, &number)) {
         if (divide || node->input_count != 2) return 0;
         number = 1;
@@ -1388,7 +1390,7 @@ static int qnnrt_pass__gelu_node(qnnrt_pass__work *p, qnnrt_ir_node *node)
 
 QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_gelu(qnnrt_ir *ir, qnnrt_error *err)
 {
-    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__gelu_node);
+    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__gelu_node, 0);
 }
 
 /* =====================================================================================
@@ -1408,8 +1410,7 @@ typedef struct qnnrt_pass__attention {
    one with its last two dimensions swapped. */
 static int qnnrt_pass__attention_product(const qnnrt_ir_node *node, int *swap)
 {
-    static const char *const ops[] = { "matmul.default", "mm.default", "bmm.default", NULL };
-    if (!qnnrt_ir_is_in(node, ops)) return 0;
+    if (!qnnrt_ir_is_in(node, qnnrt_pass__products)) return 0;
     *swap = qnnrt_ir_int(node, "transpose_b", 0) != 0;
     return 1;
 }
@@ -1417,11 +1418,10 @@ static int qnnrt_pass__attention_product(const qnnrt_ir_node *node, int *swap)
 /* Return x if a node multiplies x with a number or divides by one, which goes to *scale. */
 static qnnrt_ir_value *qnnrt_pass__attention_scaled(const qnnrt_ir_node *node, double *scale)
 {
-    static const char *const times[] = { "mul.Tensor", "mul.Scalar", NULL };
-    static const char *const over[] = { "div.Tensor", "div.Scalar", NULL };
-    const int multiply = qnnrt_ir_is_in(node, times);
+    const int multiply = qnnrt_ir_is_in(node, qnnrt_pass__times);
     double number;
-    if ((!multiply && !qnnrt_ir_is_in(node, over)) || !qnnrt_pass__match_number(node, &number) ||
+    if ((!multiply && !qnnrt_ir_is_in(node, qnnrt_pass__over)) ||
+        !qnnrt_pass__match_number(node, &number) ||
         !qnnrt_ir_same_shape(node->inputs[0], node->outputs[0]) ||
         !(multiply || number < 0 || number > 0)) return NULL;
     number = *scale * (multiply ? number : 1 / number);
@@ -1593,7 +1593,7 @@ static int qnnrt_pass__attention_node(qnnrt_pass__work *p, qnnrt_ir_node *node)
 
 QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_attention(qnnrt_ir *ir, qnnrt_error *err)
 {
-    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__attention_node);
+    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__attention_node, 0);
 }
 
 /* Return true if a value is what expand makes of heads: head by head several times, and in `narrow`
@@ -1678,14 +1678,14 @@ static int qnnrt_pass__attention_share(qnnrt_pass__work *p, qnnrt_ir_node *node)
 
 QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_gqa(qnnrt_ir *ir, qnnrt_error *err)
 {
-    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__attention_share);
+    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__attention_share, 0);
 }
 
 /* =====================================================================================
    TRACE                                                                          >>trace
    Follows a value back to one tensor of integers, the positions, and finds which of their
    dimensions runs along which of its own.
-   Needs: >>match     Knows nothing of: tables, numbers
+   Needs: >>pass >>match     Knows nothing of: tables, numbers
    ===================================================================================== */
 
 typedef struct qnnrt_pass__traced {
@@ -1827,29 +1827,21 @@ static int qnnrt_pass__trace_cut(const qnnrt_pass__traced *x, const qnnrt_ir_nod
 static int qnnrt_pass__trace_rule(qnnrt_pass__trace *t, const qnnrt_ir_node *node, int *axis)
 {
     static const char *const each[] = {
-        "to.dtype", "to.dtype_layout", "to.device", "_to_copy.default", "contiguous.default",
-        "clone.default", "alias.default", "detach.default", "lift_fresh_copy.default",
         "neg.default", "cos.default", "sin.default", "add.Tensor", "add.Scalar", "sub.Tensor",
         "sub.Scalar", "rsub.Scalar", "mul.Tensor", "mul.Scalar", "div.Tensor", "div.Scalar",
-        "expand.default", "repeat.default", NULL
+        "repeat.default", NULL
     };
-    static const char *const views[] = {
-        "unsqueeze.default", "squeeze.default", "squeeze.dim", "squeeze.dims", "view.default",
-        "reshape.default", "flatten.using_ints", "unflatten.int", NULL
-    };
-    static const char *const products[] = { "matmul.default", "mm.default", "bmm.default", NULL };
     static const char *const joins[] = { "cat.default", "stack.default", NULL };
-    static const char *const cuts[] = {
-        "slice.Tensor", "narrow.default", "select.int", "repeat_interleave.self_int", NULL
-    };
     const qnnrt_pass__traced *x = qnnrt_pass__trace_find(t, node->inputs[0]);
     int64_t order[QNNRT_IR_RANK];
     uint32_t d;
-    if (qnnrt_ir_is_in(node, each)) return qnnrt_pass__trace_each(t, node, axis);
-    if (qnnrt_ir_is_in(node, views)) return qnnrt_pass__trace_view(x, node->outputs[0], axis);
-    if (qnnrt_ir_is_in(node, products)) return qnnrt_pass__trace_product(t, node, axis);
+    if (qnnrt_ir_is_in(node, each) || qnnrt_ir_is_in(node, qnnrt_pass__copies))
+        return qnnrt_pass__trace_each(t, node, axis);
+    if (qnnrt_ir_is_in(node, qnnrt_pass__views))
+        return qnnrt_pass__trace_view(x, node->outputs[0], axis);
+    if (qnnrt_ir_is_in(node, qnnrt_pass__products)) return qnnrt_pass__trace_product(t, node, axis);
     if (qnnrt_ir_is_in(node, joins)) return qnnrt_pass__trace_join(t, node, axis);
-    if (qnnrt_ir_is_in(node, cuts)) return qnnrt_pass__trace_cut(x, node, axis);
+    if (qnnrt_ir_is_in(node, qnnrt_pass__cuts)) return qnnrt_pass__trace_cut(x, node, axis);
     if (qnnrt_ir_is(node, "rope")) {
         const qnnrt_pass__traced *positions = qnnrt_pass__trace_find(t, node->inputs[1]);
         for (d = 0; d < positions->value->rank; ++d) axis[d] = positions->axis[d];
@@ -2280,34 +2272,12 @@ static int qnnrt_pass__columns_refuse(qnnrt_pass__columns *c, const qnnrt_ir_nod
     return 0;
 }
 
-/* Return true for operators that compute each element from those in its place, with broadcast. */
+/* Return true for operators that compute each element from those in its place, with broadcast.
+   Those have a recipe; but the weights of prelu run along the channels. */
 static int qnnrt_pass__columns_each(const qnnrt_ir_node *node)
 {
-    static const char *const each[] = {
-        "to.dtype", "to.dtype_layout", "to.device", "_to_copy.default", "contiguous.default",
-        "clone.default", "alias.default", "detach.default", "lift_fresh_copy.default",
-        "dropout.default", "expand.default", "neg.default", "abs.default", "exp.default",
-        "tanh.default", "sigmoid.default", "relu.default", "reciprocal.default", "sqrt.default",
-        "add.Tensor", "add.Scalar", "sub.Tensor", "sub.Scalar", "rsub.Tensor", "rsub.Scalar",
-        "mul.Tensor", "mul.Scalar", "div.Tensor", "div.Scalar", "pow.Tensor_Scalar",
-        "clamp.default", "clamp_min.default", "clamp_max.default", "maximum.default",
-        "minimum.default", "max.other", "min.other", "eq.Tensor", "eq.Scalar", "ne.Tensor",
-        "ne.Scalar", "lt.Tensor", "lt.Scalar", "le.Tensor", "le.Scalar", "gt.Tensor", "gt.Scalar",
-        "ge.Tensor", "ge.Scalar", "logical_and.default", "logical_or.default",
-        "logical_xor.default", "logical_not.default", "bitwise_not.default", "bitwise_and.Tensor",
-        "bitwise_or.Tensor", "__and__.Tensor", "__or__.Tensor", "where.self", "where.ScalarOther",
-        "where.ScalarSelf", "where.Scalar", "masked_fill.Scalar", "masked_fill.Tensor", NULL
-    };
-    return qnnrt_ir_is_in(node, each);
-}
-
-static int qnnrt_pass__columns_views(const qnnrt_ir_node *node)
-{
-    static const char *const views[] = {
-        "unsqueeze.default", "squeeze.default", "squeeze.dim", "squeeze.dims", "view.default",
-        "reshape.default", "flatten.using_ints", "unflatten.int", NULL
-    };
-    return qnnrt_ir_is_in(node, views);
+    return qnnrt_ir_is_in(node, qnnrt_pass__copies) ||
+           (qnnrt_ir_recipe(node) != NULL && !qnnrt_ir_is(node, "prelu.default"));
 }
 
 /* Return the dimension of y that dimension d of x becomes in another shape, or -1. */
@@ -2376,7 +2346,7 @@ static int qnnrt_pass__columns_mask(qnnrt_pass__columns *c, const qnnrt_ir_node 
         }
         return 1;
     }
-    if (qnnrt_pass__columns_views(node)) {
+    if (qnnrt_ir_is_in(node, qnnrt_pass__views)) {
         const int from = qnnrt_pass__columns_view(x, node->inputs[0], d);
         if (from >= 0) return qnnrt_pass__columns_mask(c, node, node->inputs[0], from, depth + 1);
     }
@@ -2510,10 +2480,6 @@ static int qnnrt_pass__columns_node(qnnrt_pass__columns *c, const qnnrt_ir_node 
     static const char *const reductions[] = {
         "sum.dim_IntList", "mean.dim", "amax.default", "amin.default", NULL
     };
-    static const char *const cuts[] = {
-        "slice.Tensor", "narrow.default", "select.int", "repeat_interleave.self_int", NULL
-    };
-    static const char *const products[] = { "matmul.default", "mm.default", "bmm.default", NULL };
     const qnnrt_pass__along *x = NULL;
     int64_t order[QNNRT_IR_RANK];
     size_t i;
@@ -2522,12 +2488,12 @@ static int qnnrt_pass__columns_node(qnnrt_pass__columns *c, const qnnrt_ir_node 
             x = &c->of[node->inputs[i]->number];
     if (x == NULL || node->output_count == 0) return 1;
     if (qnnrt_pass__columns_each(node)) return qnnrt_pass__columns_join(c, node);
-    if (qnnrt_ir_is_in(node, products)) return qnnrt_pass__columns_product(c, node);
+    if (qnnrt_ir_is_in(node, qnnrt_pass__products)) return qnnrt_pass__columns_product(c, node);
     if (qnnrt_ir_is(node, "scaled_dot_product_attention.default"))
         return qnnrt_pass__columns_attention(c, node);
     if (qnnrt_ir_is_in(node, softmaxes)) return qnnrt_pass__columns_set(c, node, x->axis, 0);
     if (qnnrt_ir_is_in(node, reductions)) return qnnrt_pass__columns_reduce(c, node);
-    if (qnnrt_pass__columns_views(node))
+    if (qnnrt_ir_is_in(node, qnnrt_pass__views))
         return qnnrt_pass__columns_set(c, node, qnnrt_pass__columns_view(node->inputs[0],
                                                                          node->outputs[0], x->axis),
                                        x->cache);
@@ -2535,7 +2501,7 @@ static int qnnrt_pass__columns_node(qnnrt_pass__columns *c, const qnnrt_ir_node 
         for (i = 0; order[i] != x->axis;) ++i;
         return qnnrt_pass__columns_set(c, node, (int)i, x->cache);
     }
-    if (qnnrt_ir_is_in(node, cuts)) {
+    if (qnnrt_ir_is_in(node, qnnrt_pass__cuts)) {
         qnnrt_pass__traced from;
         int axis[QNNRT_IR_RANK];
         memset(&from, 0, sizeof(from));
@@ -3145,7 +3111,8 @@ static qnnrt_ir_value *qnnrt_pass__kv_input(qnnrt_ir_value *value)
         const qnnrt_ir_node *node = qnnrt_ir_producer(value);
         if (value->origin == QNNRT_IR_INPUT) return value;
         if (node == NULL || node->input_count == 0 ||
-            (!qnnrt_pass__columns_views(node) && !qnnrt_ir_is(node, "to.dtype"))) return NULL;
+            (!qnnrt_ir_is_in(node, qnnrt_pass__views) && !qnnrt_ir_is(node, "to.dtype")))
+            return NULL;
         value = node->inputs[0];
     }
     return NULL;
@@ -3276,7 +3243,7 @@ QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_kv_rows(qnnrt_ir *ir, int names,
     memset(&found, 0, sizeof(found));
     if (info != NULL) *info = found;
     qnnrt_error_clear(err);
-    result = qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__cleanup_writes);
+    result = qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__cleanup_writes, 0);
     if (result != QNNRT_OK) return result;
     memset(&k, 0, sizeof(k));
     k.c.p.ir = ir;
@@ -3300,6 +3267,18 @@ QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_kv_rows(qnnrt_ir *ir, int names,
 typedef struct qnnrt_pass__span {
     double low, high;
 } qnnrt_pass__span;
+
+/* Return true if one of the names is that of an operator, without its overload, or of a word. */
+static int qnnrt_pass__spans_named(const char *op, const char *names)
+{
+    while (*names != '\0') {
+        const size_t length = strcspn(names, " ");
+        if (strncmp(op, names, length) == 0 && strchr(". ", op[length]) != NULL)
+            return 1;
+        names += length + strspn(names + length, " ");
+    }
+    return 0;
+}
 
 static const double qnnrt_pass__spans_assumed = 1073741823.0;
 
@@ -3404,28 +3383,79 @@ static qnnrt_pass__span qnnrt_pass__spans_padded(const qnnrt_ir_node *node, uint
                                   qnnrt_pass__spans_moved(node, inputs));
 }
 
-static qnnrt_pass__span qnnrt_pass__spans_sum(const qnnrt_ir_node *node, uint32_t sign)
+/* Return what a word of a recipe makes of a and b, or of a alone. */
+static qnnrt_pass__span qnnrt_pass__spans_word(const char *word, qnnrt_pass__span a,
+                                               qnnrt_pass__span b)
 {
-    const double alpha = qnnrt_ir_float(node, "alpha", 1);
-    qnnrt_pass__span a = qnnrt_pass__spans_in(node, 0, NULL);
-    qnnrt_pass__span b = qnnrt_pass__spans_in(node, 1, "other");
-    if (sign == 2) a = qnnrt_pass__spans_scale(a, -alpha);
-    else b = qnnrt_pass__spans_scale(b, sign == 1 ? -alpha : alpha);
-    return qnnrt_pass__spans_make(a.low + b.low, a.high + b.high);
+    const double size = qnnrt_pass__spans_size(a), far = qnnrt_pass__spans_size(b);
+    const int most = qnnrt_pass__spans_named(word, "max");
+    double power = 1;
+    if (qnnrt_pass__spans_named(word, "+"))
+        return qnnrt_pass__spans_make(a.low + b.low, a.high + b.high);
+    if (qnnrt_pass__spans_named(word, "-"))
+        return qnnrt_pass__spans_make(a.low - b.high, a.high - b.low);
+    if (qnnrt_pass__spans_named(word, "*")) return qnnrt_pass__spans_times(a, b);
+    if (most || qnnrt_pass__spans_named(word, "min"))
+        return qnnrt_pass__spans_make((a.low > b.low) == most ? a.low : b.low,
+                                      (a.high > b.high) == most ? a.high : b.high);
+    if (qnnrt_pass__spans_named(word, "%"))
+        return qnnrt_pass__spans_make(b.low < 0 ? b.low + 1 : 0, b.high > 0 ? b.high - 1 : 0);
+    if (qnnrt_pass__spans_named(word, "fmod")) return qnnrt_pass__spans_make(1 - far, far - 1);
+    if (qnnrt_pass__spans_named(word, "~"))
+        return qnnrt_pass__spans_make(-a.high - 1, -a.low - 1);
+    if (qnnrt_pass__spans_named(word, "abs"))
+        return qnnrt_pass__spans_make(a.low > 0 ? a.low : a.high < 0 ? -a.high : 0, size);
+    if (qnnrt_pass__spans_named(word, "sign")) return qnnrt_pass__spans_cut(a, -1, 1);
+    if (qnnrt_pass__spans_named(word, "<<")) {
+        power = pow(2, b.high < 64 ? b.high : 64);
+        return qnnrt_pass__spans_times(a, qnnrt_pass__spans_make(0, power));
+    }
+    if (qnnrt_pass__spans_named(word, ">>"))
+        return qnnrt_pass__spans_hull(a, qnnrt_pass__spans_make(0, 0));
+    if (qnnrt_pass__spans_named(word, "// / quotient")) {
+        /* Nearer to 0 than the number that is divided, or by less than 1 below it. */
+        if (b.low < 1) return qnnrt_pass__spans_make(-size, size);
+        return qnnrt_pass__spans_make(floor(a.low / (a.low < 0 ? b.low : b.high)),
+                                      floor(a.high / (a.high < 0 ? b.high : b.low)));
+    }
+    if (qnnrt_pass__spans_named(word, "pow")) {
+        power = pow(size, b.high > 0 ? b.high : 1);
+        return qnnrt_pass__spans_make(a.low < 0 ? -power : 0, power);
+    }
+    if (!qnnrt_pass__spans_named(word, "& or ^")) return qnnrt_pass__spans_make(0, 1);
+    while (power <= size || power <= far) power *= 2;    /* bits: the power of two around both */
+    return qnnrt_pass__spans_make(a.low < 0 || b.low < 0 ? -power : 0, power - 1);
 }
 
-static qnnrt_pass__span qnnrt_pass__spans_product(const qnnrt_ir_node *node, uint32_t mode)
+/* Follow the recipe of an operator on elements. */
+static qnnrt_pass__span qnnrt_pass__spans_recipe(const qnnrt_ir_node *node, uint32_t mode)
 {
+    static const char *const words[] = {     /* of one operand, two and three */
+        "abs sign ~", "+ - * / // quotient % fmod pow max min & or ^ << >> == != < <= > >=", "?" };
+    const char *word = qnnrt_ir_recipe(node);
+    qnnrt_pass__span stack[8], *x;
+    int input[8];                            /* the one that an operand is, -1: none */
+    size_t top = 0, all;
     (void)mode;
-    return qnnrt_pass__spans_times(qnnrt_pass__spans_in(node, 0, NULL),
-                                   qnnrt_pass__spans_in(node, 1, "other"));
-}
-
-static qnnrt_pass__span qnnrt_pass__spans_square(const qnnrt_ir_node *node, uint32_t mode)
-{
-    const double size = qnnrt_pass__spans_size(qnnrt_pass__spans_in(node, 0, NULL));
-    (void)mode;
-    return qnnrt_pass__spans_make(0, size * size);
+    for (; *word != '\0'; word += strcspn(word, " "), word += strspn(word, " ")) {
+        qnnrt_ir_attr number;
+        for (all = 0; all < 3 && !qnnrt_pass__spans_named(word, words[all]);) ++all;
+        all = (all + 1) % 4;
+        x = &stack[top -= all];
+        if (all == 0) {
+            input[top] = qnnrt_ir_recipe_operand(node, word, &number);
+            *x = input[top] >= 0 ? qnnrt_pass__spans_of(node->inputs[input[top]])
+                                 : qnnrt_pass__spans_make(floor(number.f), ceil(number.f));
+        } else {
+            if (all == 3) *x = qnnrt_pass__spans_hull(x[1], x[2]);
+            else if (*word == '*' && input[top] >= 0 && input[top] == input[top + 1])
+                *x = qnnrt_pass__spans_make(0, pow(qnnrt_pass__spans_size(*x), 2));
+            else *x = qnnrt_pass__spans_word(word, x[0], x[all - 1]);
+            input[top] = -1;
+        }
+        ++top;
+    }
+    return stack[0];
 }
 
 /* a + value * b * c, and the product alone */
@@ -3437,86 +3467,6 @@ static qnnrt_pass__span qnnrt_pass__spans_product_sum(const qnnrt_ir_node *node,
         qnnrt_ir_float(node, "value", 1));
     (void)mode;
     return qnnrt_pass__spans_hull(b, qnnrt_pass__spans_make(a.low + b.low, a.high + b.high));
-}
-
-/* Shifted to the left: a power of two, or 0. */
-static qnnrt_pass__span qnnrt_pass__spans_shifted(const qnnrt_ir_node *node, uint32_t mode)
-{
-    const qnnrt_pass__span n = qnnrt_pass__spans_in(node, 1, "other");
-    const double most = pow(2, n.high < 64 ? n.high : 64);
-    (void)mode;
-    return qnnrt_pass__spans_times(qnnrt_pass__spans_in(node, 0, NULL),
-                                   qnnrt_pass__spans_make(0, most));
-}
-
-/* A quotient is nearer to 0 than the number that is divided, or by less than 1 below it. */
-static qnnrt_pass__span qnnrt_pass__spans_quotient(const qnnrt_ir_node *node, uint32_t mode)
-{
-    const qnnrt_pass__span a = qnnrt_pass__spans_in(node, 0, NULL);
-    const qnnrt_pass__span b = qnnrt_pass__spans_in(node, 1, "other");
-    const double size = qnnrt_pass__spans_size(a);
-    (void)mode;
-    if (b.low < 1) return qnnrt_pass__spans_make(-size, size);
-    return qnnrt_pass__spans_make(floor(a.low / (a.low < 0 ? b.low : b.high)),
-                                  floor(a.high / (a.high < 0 ? b.high : b.low)));
-}
-
-static qnnrt_pass__span qnnrt_pass__spans_rest(const qnnrt_ir_node *node, uint32_t mode)
-{
-    const qnnrt_pass__span b = qnnrt_pass__spans_in(node, 1, "other");
-    const double most = qnnrt_pass__spans_size(b) - 1;
-    if (mode == 1) return qnnrt_pass__spans_make(-most, most);           /* fmod */
-    return qnnrt_pass__spans_make(b.low < 0 ? b.low + 1 : 0, b.high > 0 ? b.high - 1 : 0);
-}
-
-static qnnrt_pass__span qnnrt_pass__spans_power(const qnnrt_ir_node *node, uint32_t mode)
-{
-    const int scalar = strcmp(node->op, "pow.Scalar") == 0;
-    const qnnrt_pass__span a = qnnrt_pass__spans_in(node, scalar ? 9 : 0, "self");
-    const qnnrt_pass__span e = qnnrt_pass__spans_in(node, scalar ? 0 : 1, "exponent");
-    const double most = pow(qnnrt_pass__spans_size(a), e.high > 0 ? e.high : 1);
-    (void)mode;
-    return qnnrt_pass__spans_make(a.low < 0 ? -most : 0, most);
-}
-
-static qnnrt_pass__span qnnrt_pass__spans_opposite(const qnnrt_ir_node *node, uint32_t below)
-{
-    const qnnrt_pass__span a = qnnrt_pass__spans_scale(qnnrt_pass__spans_in(node, 0, NULL), -1);
-    return qnnrt_pass__spans_make(a.low - (double)below, a.high - (double)below);
-}
-
-static qnnrt_pass__span qnnrt_pass__spans_distance(const qnnrt_ir_node *node, uint32_t mode)
-{
-    const qnnrt_pass__span a = qnnrt_pass__spans_in(node, 0, NULL);
-    (void)mode;
-    return qnnrt_pass__spans_make(a.low > 0 ? a.low : a.high < 0 ? -a.high : 0,
-                                  qnnrt_pass__spans_size(a));
-}
-
-/* The largest (mode 1) or the smallest of two. */
-static qnnrt_pass__span qnnrt_pass__spans_extreme(const qnnrt_ir_node *node, uint32_t mode)
-{
-    const qnnrt_pass__span a = qnnrt_pass__spans_in(node, 0, NULL);
-    const qnnrt_pass__span b = qnnrt_pass__spans_in(node, 1, "other");
-    if (mode == 1)
-        return qnnrt_pass__spans_make(a.low > b.low ? a.low : b.low,
-                                      a.high > b.high ? a.high : b.high);
-    return qnnrt_pass__spans_make(a.low < b.low ? a.low : b.low,
-                                  a.high < b.high ? a.high : b.high);
-}
-
-/* mode 0: between arguments; 1: up to 6; 2: signs; 3: not below 0 */
-static qnnrt_pass__span qnnrt_pass__spans_clamp(const qnnrt_ir_node *node, uint32_t mode)
-{
-    const char *const low = strcmp(node->op, "hardtanh.default") == 0 ? "min_val" : "min";
-    const char *const high = low[3] != '\0' ? "max_val" : "max";
-    const qnnrt_pass__span a = qnnrt_pass__spans_in(node, 0, NULL);
-    if (mode > 0)
-        return qnnrt_pass__spans_cut(a, mode == 2 ? -1 : 0,
-                                     mode == 1 ? 6 : mode == 2 ? 1 : HUGE_VAL);
-    return qnnrt_pass__spans_cut(qnnrt_pass__spans_cut(
-        a, floor(qnnrt_ir_float(node, low, -HUGE_VAL)), HUGE_VAL),
-        -HUGE_VAL, ceil(qnnrt_ir_float(node, high, HUGE_VAL)));
 }
 
 /* Return how many elements of the input one of the output comes from. */
@@ -3567,18 +3517,6 @@ static qnnrt_pass__span qnnrt_pass__spans_matrix(const qnnrt_ir_node *node, uint
     const qnnrt_pass__span more = qnnrt_pass__spans_in(node, 0, NULL);
     const double add = first > 0 ? qnnrt_pass__spans_size(more) : 0;
     return qnnrt_pass__spans_make(-size - add, size + add);
-}
-
-/* Operators on bits do not leave the least power of two around both. */
-static qnnrt_pass__span qnnrt_pass__spans_bits(const qnnrt_ir_node *node, uint32_t mode)
-{
-    const qnnrt_pass__span a = qnnrt_pass__spans_in(node, 0, NULL);
-    const qnnrt_pass__span b = qnnrt_pass__spans_in(node, 1, "other");
-    const double size = qnnrt_pass__spans_size(qnnrt_pass__spans_hull(a, b));
-    double power = 1;
-    (void)mode;
-    while (power <= size) power *= 2;
-    return qnnrt_pass__spans_make(a.low < 0 || b.low < 0 ? -power : 0, power - 1);
 }
 
 /* Places in a row, or how many elements there are. */
@@ -3640,31 +3578,15 @@ typedef struct qnnrt_pass__spans_rule {
 } qnnrt_pass__spans_rule;
 
 static const qnnrt_pass__spans_rule qnnrt_pass__spans_rules[] = {
-    { "add", qnnrt_pass__spans_sum, 0 },
-    { "sub", qnnrt_pass__spans_sum, 1 },
-    { "rsub", qnnrt_pass__spans_sum, 2 },
-    { "mul", qnnrt_pass__spans_product, 0 },
-    { "square", qnnrt_pass__spans_square, 0 },
-    { "div floor_divide", qnnrt_pass__spans_quotient, 0 },
-    { "remainder", qnnrt_pass__spans_rest, 0 },
-    { "fmod", qnnrt_pass__spans_rest, 1 },
     { "addcmul", qnnrt_pass__spans_product_sum, 0 },
-    { "__lshift__ bitwise_left_shift", qnnrt_pass__spans_shifted, 0 },
-    { "__rshift__ bitwise_right_shift tril triu pad constant_pad_nd",
-      qnnrt_pass__spans_padded, 1 },
-    { "clamp.Tensor", qnnrt_pass__spans_moved, 7 },
-    { "clamp_min.Tensor clamp_max.Tensor fmax fmin slice_scatter select_scatter "
-      "diagonal_scatter as_strided_scatter", qnnrt_pass__spans_moved, 3 },
-    { "sgn sign", qnnrt_pass__spans_clamp, 2 },
-    { "pow", qnnrt_pass__spans_power, 0 },
-    { "neg", qnnrt_pass__spans_opposite, 0 },
-    { "bitwise_not", qnnrt_pass__spans_opposite, 1 },
-    { "abs", qnnrt_pass__spans_distance, 0 },
-    { "maximum max.other", qnnrt_pass__spans_extreme, 1 },
-    { "minimum min.other", qnnrt_pass__spans_extreme, 0 },
-    { "clamp clamp_min clamp_max hardtanh", qnnrt_pass__spans_clamp, 0 },
-    { "relu6", qnnrt_pass__spans_clamp, 1 },
-    { "relu", qnnrt_pass__spans_clamp, 3 },
+    { "add sub rsub mul square div floor_divide remainder fmod pow neg bitwise_not abs sgn sign "
+      "maximum max.other minimum min.other fmax fmin clamp clamp_min clamp_max hardtanh relu6 relu "
+      "__lshift__ bitwise_left_shift __rshift__ bitwise_right_shift __and__ __or__ __xor__ "
+      "bitwise_and bitwise_or bitwise_xor where masked_fill threshold heaviside",
+      qnnrt_pass__spans_recipe, 0 },
+    { "tril triu pad constant_pad_nd", qnnrt_pass__spans_padded, 1 },
+    { "slice_scatter select_scatter diagonal_scatter as_strided_scatter",
+      qnnrt_pass__spans_moved, 3 },
     { "sum", qnnrt_pass__spans_total, 0 },
     { "cumsum", qnnrt_pass__spans_total, 1 },
     { "prod cumprod", qnnrt_pass__spans_factors, 0 },
@@ -3672,20 +3594,18 @@ static const qnnrt_pass__spans_rule qnnrt_pass__spans_rules[] = {
     { "argmax argmin argsort", qnnrt_pass__spans_place, 0 },
     { "matmul mm bmm mv", qnnrt_pass__spans_matrix, 0 },
     { "addmm baddbmm", qnnrt_pass__spans_matrix, 1 },
-    { "__and__ __or__ __xor__ bitwise_and bitwise_or bitwise_xor", qnnrt_pass__spans_bits, 0 },
     { "arange linspace", qnnrt_pass__spans_steps, 0 },
     { "ones ones_like new_ones one_hot eye", qnnrt_pass__spans_ones, 1 },
     { "zeros zeros_like new_zeros", qnnrt_pass__spans_ones, 0 },
     { "full full_like new_full fill scalar_tensor", qnnrt_pass__spans_moved, 0 },
-    { "where", qnnrt_pass__spans_moved, 6 },
-    { "masked_fill masked_scatter index_fill index_copy", qnnrt_pass__spans_moved, 5 },
+    { "masked_scatter index_fill index_copy", qnnrt_pass__spans_moved, 5 },
     { "scatter scatter_add scatter_reduce put index_add index_reduce index_put",
       qnnrt_pass__spans_joined, 0 },
     { "searchsorted bincount", qnnrt_pass__spans_found, 0 },
     { "bucketize", qnnrt_pass__spans_found, 1 },
     { "cat stack", qnnrt_pass__spans_moved, 0xFFFFFFFF },
     { "copy", qnnrt_pass__spans_moved, 2 },
-    { "threshold nan_to_num alias detach clone contiguous lift_fresh_copy lift_fresh to "
+    { "nan_to_num alias detach clone contiguous lift_fresh_copy lift_fresh to "
       "_to_copy type_as view reshape view_as reshape_as expand expand_as flatten unflatten "
       "unsqueeze squeeze permute transpose t numpy_T movedim slice narrow select split "
       "split_with_sizes chunk unbind repeat repeat_interleave roll flip index index_select "
@@ -3694,16 +3614,6 @@ static const qnnrt_pass__spans_rule qnnrt_pass__spans_rules[] = {
       "unfold as_strided rot90 tensor_split take take_along_dim max_pool1d max_pool2d "
       "upsample_nearest2d pixel_shuffle", qnnrt_pass__spans_moved, 1 },
 };
-
-static int qnnrt_pass__spans_named(const char *op, const char *names)
-{
-    while (*names != '\0') {
-        const size_t length = strcspn(names, " ");
-        if (strncmp(op, names, length) == 0 && (op[length] == '\0' || op[length] == '.')) return 1;
-        names += length + strspn(names + length, " ");
-    }
-    return 0;
-}
 
 /* Return an end of a span as an integer; NaN is the `otherwise` end. */
 static int64_t qnnrt_pass__spans_end(double f, int64_t otherwise)

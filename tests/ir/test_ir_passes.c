@@ -1326,6 +1326,9 @@ TEST(ir_ranges_follow_from_inputs)
     CHECK(ranges_are("add.Tensor", xy, "4", "", -1073741823, 1076741823));
     CHECK(ranges_are("sub.Tensor", xy, "4", "'alpha': 2", -2147483646, 2150483646));
     CHECK(ranges_are("rsub.Scalar", x, "4", "'other': 1", -2999999, 1));
+    CHECK(ranges_are("sub.Tensor", x, "4", "'self': 2", -2999998, 2));   /* the number comes first */
+    CHECK(ranges_are("remainder.Scalar_Tensor", x, "4", "'self': 7", 0, 2999999));
+    CHECK(ranges_are("square.default", V("y", "int64", "4"), "4", "", 0, 1073741823.0 * 1073741823.0));
     CHECK(ranges_are("floor_divide.default", x, "4", "'other': 1000", 0, 3000));
     CHECK(ranges_are("remainder.Scalar", x, "4", "'other': 7", 0, 6));
     CHECK(ranges_are("pow.Tensor_Scalar", x, "4", "'exponent': 2", 0, 9e12));
