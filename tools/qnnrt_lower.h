@@ -1165,6 +1165,22 @@ static qnnrt_result qnnrt_lower__convert_any(const qnnrt_lower *lower, const qnn
     return result;
 }
 
+/* Return how many floats float16 cannot hold, without numbers like the lowest float: they say what
+   a mask hides, and the end of float16 says it, too. */
+static uint64_t qnnrt_lower__beyond(const qnnrt_weight *weight)
+{
+    float values[512];
+    uint64_t first, i, found = 0;
+    for (first = 0; first < weight->count; first += 512) {
+        const uint64_t count = weight->count - first < 512 ? weight->count - first : 512;
+        if (qnnrt_weights_part(weight, first, count, QNNRT_DTYPE_F32, values, (size_t)count * 4,
+                               NULL, NULL) != QNNRT_OK) return weight->count;
+        for (i = 0; i < count; ++i)
+            found += fabsf(values[i]) >= 65520.0f && fabsf(values[i]) < 1e30f;
+    }
+    return found;
+}
+
 /* Convert the data of a record to a type of tensors, with constants clamped to its range. */
 static qnnrt_result qnnrt_lower__convert(qnnrt_lower *lower, const qnnrt_lower__record *source,
                                          qnnrt_dtype dtype, void *data, size_t bytes,
@@ -1179,6 +1195,8 @@ static qnnrt_result qnnrt_lower__convert(qnnrt_lower *lower, const qnnrt_lower__
     if (result == QNNRT_OK)
         result = qnnrt_lower__convert_any(lower, source->weight, dtype, data, bytes, &loss, err);
     if (result != QNNRT_OK) return result;
+    if (!constant && dtype == QNNRT_DTYPE_F16 && loss.overflowed != 0)
+        loss.overflowed = qnnrt_lower__beyond(source->weight);
     if (dtype == QNNRT_DTYPE_F16 && (constant || loss.overflowed == 0) &&    /* infinities, too */
         qnnrt_lower__strange_count((const char *)data, source->weight->count, 2, 0x7C00) > 0)
         for (i = 0; i < source->weight->count; ++i)
@@ -3196,7 +3214,8 @@ enum {
     QNNRT_LOWER__LOWEST = 2,             /* about the lowest float: a row of it gives the mean */
     QNNRT_LOWER__LOW = 4,                /* -1e9, -10000: a row of it is a row without a mask, with
                                             few digits left or none */
-    QNNRT_LOWER__GIVEN = 8               /* unknown: the caller's */
+    QNNRT_LOWER__GIVEN = 8,              /* unknown: the caller's */
+    QNNRT_LOWER__COMPUTED = 16           /* scores are among it, or what else is no mask */
 };
 
 /* Scores at or below are equal. Bools hide with it. */
@@ -3212,10 +3231,10 @@ static unsigned qnnrt_lower__hides_number(double x)
 static unsigned qnnrt_lower__hides(qnnrt_lower__job *job, const qnnrt_ir_value *value, int steps)
 {
     static const char kept[] =
-        "where.* masked_fill.* add.* sub.* rsub.* mul.* cat.* minimum.* maximum.* slice.* select.*"
-        " squeeze.* unsqueeze.* expand.* repeat.* view.* reshape.* permute.* transpose.* to.*"
-        " _to_copy.* clone.* alias.* contiguous.*";
-    static const char *const numbers[] = { "value", "other", "self", NULL };
+        "where.* masked_fill.* add.* sub.* rsub.* mul.* div.* cat.* min* max* clamp* slice.*"
+        " select.* squeeze.* unsqueeze.* expand.* repeat.* view.* reshape.* permute.* transpose.*"
+        " to.* _to_copy.* clone.* alias.* contiguous.*";
+    static const char *const numbers[] = { "value", "other", "self", "min", NULL };
     const qnnrt_ir_node *node = qnnrt_ir_producer(value);
     unsigned out = 0;
     size_t i;
@@ -3229,7 +3248,7 @@ static unsigned qnnrt_lower__hides(qnnrt_lower__job *job, const qnnrt_ir_value *
         return out;
     }
     if (node == NULL) return value->origin == QNNRT_IR_INPUT ? QNNRT_LOWER__GIVEN : 0;
-    if (steps == 0 || !qnnrt_lower__listed(kept, node->op)) return 0;
+    if (steps == 0 || !qnnrt_lower__listed(kept, node->op)) return QNNRT_LOWER__COMPUTED;
     for (i = 0; i < node->input_count; ++i)
         if (node->inputs[i] != NULL && qnnrt_ir_dtype_kind(node->inputs[i]->dtype) == 2)
             out |= qnnrt_lower__hides(job, node->inputs[i], steps - 1);
@@ -3298,6 +3317,187 @@ static void qnnrt_lower__softmax(qnnrt_lower__job *job, const char *type, qnnrt_
     qnnrt_lower__become(x, t, &a);
 }
 
+/* What is added up before a softmax: scores, and masks in the rows of which nothing may be left.
+   Masks that hide twice need what their sum is, and -10000 needs the digits of what it hides. */
+enum { QNNRT_LOWER__ADDENDS = 6, QNNRT_LOWER__MASKS = 3 };
+
+typedef struct qnnrt_lower__addends {
+    size_t   count, masks;
+    unsigned hides;                                  /* of all masks */
+    struct {
+        const qnnrt_ir_value *value, *fill;          /* fill: bools that hide the value, or NULL */
+        double                number;                /* of bools that hide; 0: .value is floats */
+        unsigned              hides;                 /* 0: scores */
+        int                   when;                  /* the bool that hides */
+    } list[QNNRT_LOWER__ADDENDS];
+    qnnrt_lower__view mask, seen;    /* the sum of the masks without the largest of each row; 0 in
+                                        rows that lose their scores, otherwise 1, or neither .tensor
+                                        nor .value */
+} qnnrt_lower__addends;
+
+/* Return a number of a node: an argument, or an input that is known. */
+static double qnnrt_lower__number_of(qnnrt_lower__job *job, const qnnrt_ir_node *node,
+                                     const char *argument, size_t input)
+{
+    const qnnrt_ir_value *other = node->input_count > input ? node->inputs[input] : NULL;
+    const double *known = other != NULL && other->count == 1 &&
+                          qnnrt_lower__known(job->lower, other) != NULL
+                              ? qnnrt_lower__values(job, other) : NULL;
+    return known != NULL ? known[0] : qnnrt_ir_float(node, argument, 0);
+}
+
+/* Return the number that a node puts in the place of hidden scores, or 0. where.*: condition,
+   scores; masked_fill.*: scores, condition. */
+static double qnnrt_lower__filled(qnnrt_lower__job *job, const qnnrt_ir_node *node, int *where)
+{
+    const qnnrt_ir_value *scores;
+    double number;
+    *where = strncmp(node->op, "where.", 6) == 0;
+    if ((!*where && strncmp(node->op, "masked_fill.", 12) != 0) || node->input_count < 2) return 0;
+    scores = node->inputs[*where];
+    number = qnnrt_lower__number_of(job, node, *where ? "other" : "value", 2);
+    return qnnrt_lower__hides_number(number) & (QNNRT_LOWER__LOWEST | QNNRT_LOWER__LOW) &&
+                   qnnrt_ir_dtype_kind(scores->dtype) == 2 &&
+                   qnnrt_lower__hides(job, scores, QNNRT_LOWER__STEPS) & QNNRT_LOWER__COMPUTED &&
+                   qnnrt_ir_same_shape(scores, node->outputs[0]) ? number : 0;
+}
+
+/* Return true for an operator that gives its floats as they are, where no mask is lower than the
+   lowest float. */
+static int qnnrt_lower__keeps(qnnrt_lower__job *job, const qnnrt_ir_node *node)
+{
+    const int most = strncmp(node->op, "max", 3) == 0 && node->input_count == 2;
+    if (node->input_count == 0 || qnnrt_ir_dtype_kind(node->inputs[0]->dtype) != 2) return 0;
+    if (most || strncmp(node->op, "clamp", 5) == 0)
+        return qnnrt_lower__hides_number(qnnrt_lower__number_of(job, node, "min", 1)) ==
+               QNNRT_LOWER__LOWEST;
+    return strncmp(node->op, "to.", 3) == 0 || strncmp(node->op, "_to_copy.", 9) == 0;
+}
+
+/* Take a sum apart. Return 0 if there are too many parts. */
+static int qnnrt_lower__addends_find(qnnrt_lower__job *job, const qnnrt_ir_value *x,
+                                     qnnrt_lower__addends *out)
+{
+    const qnnrt_ir_node *node = qnnrt_ir_producer(x);
+    const size_t first = out->count;
+    unsigned hides;
+    double number = 0;
+    int where = 0;
+    size_t i;
+    if (node != NULL && strcmp(node->op, "add.Tensor") == 0 && node->input_count == 2 &&
+        qnnrt_ir_float(node, "alpha", 1) == 1 &&
+        qnnrt_ir_dtype_kind(node->inputs[0]->dtype) == 2 &&
+        qnnrt_ir_dtype_kind(node->inputs[1]->dtype) == 2)
+        return qnnrt_lower__addends_find(job, node->inputs[0], out) &&
+               qnnrt_lower__addends_find(job, node->inputs[1], out);
+    if (node != NULL && (number = qnnrt_lower__filled(job, node, &where)) < 0) {
+        x = node->inputs[!where];
+        if (!qnnrt_lower__addends_find(job, node->inputs[where], out)) return 0;
+        for (i = first; i < out->count; ++i) {
+            if (out->list[i].fill != NULL) return 0;
+            out->list[i].fill = x;
+            if (out->list[i].number >= 0) out->list[i].when = !where;
+            else if (out->list[i].when != !where) return 0;
+        }
+        hides = qnnrt_lower__hides_number(number);
+    } else if (node != NULL && qnnrt_lower__keeps(job, node)) {
+        const qnnrt_lower__addends before = *out;
+        if (!qnnrt_lower__addends_find(job, node->inputs[0], out)) return 0;
+        if (node->op[0] == 't' || node->op[0] == '_' || out->masks - before.masks < 2 ||
+            !(out->hides & QNNRT_LOWER__LOWEST)) return 1;
+        *out = before;
+        hides = 0;
+    } else {
+        hides = qnnrt_lower__hides(job, x, QNNRT_LOWER__STEPS) & ~(unsigned)QNNRT_LOWER__GIVEN;
+        if (hides & QNNRT_LOWER__COMPUTED) hides = 0;
+    }
+    if (out->count == QNNRT_LOWER__ADDENDS) return 0;
+    memset(&out->list[out->count], 0, sizeof(out->list[0]));
+    out->list[out->count].value = x;
+    out->list[out->count].number = number;
+    out->list[out->count].when = !where;
+    out->list[out->count++].hides = hides;
+    out->masks += hides != 0;
+    out->hides |= hides;
+    return 1;
+}
+
+/* Return true if the masks of a sum need qnnrt_lower__addends_sum(). */
+static int qnnrt_lower__addends_need(qnnrt_lower__job *job, const qnnrt_ir_value *x,
+                                     qnnrt_lower__addends *out)
+{
+    memset(out, 0, sizeof(*out));
+    return qnnrt_lower__addends_find(job, x, out) && out->masks <= QNNRT_LOWER__MASKS &&
+           (out->masks > 1 || out->hides == QNNRT_LOWER__LOW) &&
+           (out->hides & QNNRT_LOWER__INFINITE) == 0;
+}
+
+/* Return 1 where a bool is `when`, else 0, times a number. */
+static qnnrt_lower__view qnnrt_lower__when(qnnrt_lower__job *job, const qnnrt_ir_value *value,
+                                           int when, double number)
+{
+    qnnrt_lower__view x = qnnrt_lower__view_of(job, value, 1);
+    qnnrt_lower__view_cast(job, &x, job->lower->compute);
+    qnnrt_lower__settle(job, &x);
+    if (!when) x.tensor = qnnrt_lower__linear_map(job, x.tensor, -1, 1);
+    x.tensor = qnnrt_lower__linear_map(job, x.tensor, number, 0);
+    return x;
+}
+
+/* Add up masks or scores. Each mask is cut off where the sum of all keeps its digits. */
+static qnnrt_lower__view qnnrt_lower__addends_part(qnnrt_lower__job *job,
+                                                   const qnnrt_lower__addends *a, int masks,
+                                                   double lowest, double low)
+{
+    qnnrt_lower__view sum, x, shown;
+    size_t i;
+    memset(&sum, 0, sizeof(sum));
+    for (i = 0; i < a->count; ++i) {
+        const double least = a->list[i].hides & QNNRT_LOWER__LOWEST ? lowest : low;
+        const double number = a->list[i].number;
+        if ((a->list[i].hides != 0) != masks) continue;
+        if (number < 0) {
+            x = qnnrt_lower__when(job, a->list[i].value, a->list[i].when,
+                                  number > least ? number : least);
+        } else {
+            x = qnnrt_lower__view_of(job, a->list[i].value, 1);
+            qnnrt_lower__view_cast(job, &x, job->lower->compute);
+            qnnrt_lower__settle(job, &x);
+            if (masks && least > -HUGE_VAL) qnnrt_lower__level(job, &x, least);
+        }
+        if (a->list[i].fill != NULL) {
+            shown = qnnrt_lower__when(job, a->list[i].fill, !a->list[i].when, 1);
+            x = qnnrt_lower__both(job, "ElementWiseMultiply", &x, &shown, x.dtype);
+        }
+        sum = sum.tensor == QNNRT_LOWER__NONE
+                  ? x : qnnrt_lower__both(job, "ElementWiseAdd", &sum, &x, x.dtype);
+    }
+    return sum;
+}
+
+/* Make .mask and .seen, of a rank. Rows that the lowest float hides everywhere lose their scores:
+   in float32 by themselves. */
+static void qnnrt_lower__addends_sum(qnnrt_lower__job *job, uint32_t rank, uint32_t axis,
+                                     qnnrt_lower__addends *a)
+{
+    const int half = qnnrt_lower__is_half(job), lost = (a->hides & QNNRT_LOWER__LOWEST) != 0;
+    const double share = 1 / (double)a->masks;
+    const double lowest = half ? -40000 * share : -1e38;
+    const double low = !half || a->masks == 1 ? -HUGE_VAL : (lost ? -10000 : -60000) * share;
+    qnnrt_lower__view most, least;
+    a->mask = qnnrt_lower__addends_part(job, a, 1, lowest, low);
+    qnnrt_lower__extend(job, &a->mask, rank);
+    if (lost && !half) return;
+    most = a->mask;
+    qnnrt_lower__reduce(job, "ReduceMax", &most, 1u << axis);
+    a->mask = qnnrt_lower__both(job, "ElementWiseSubtract", &a->mask, &most, most.dtype);
+    if (!lost) return;
+    least = qnnrt_lower__view_number(job, most.dtype, 0.75 * lowest);
+    a->seen = qnnrt_lower__between(job, "ElementWiseGreater", &most, &least, QNNRT_DTYPE_BOOL8,
+                                   most.rank, most.dims);
+    qnnrt_lower__view_cast(job, &a->seen, most.dtype);
+}
+
 static void qnnrt_lower__do_softmax(qnnrt_lower__job *job)
 {
     const char *op = job->node->op;
@@ -3305,9 +3505,16 @@ static void qnnrt_lower__do_softmax(qnnrt_lower__job *job)
     const unsigned hides = qnnrt_lower__hides(job, job->node->inputs[0], QNNRT_LOWER__STEPS);
     qnnrt_lower__view x = qnnrt_lower__in(job, 0), seen;
     const uint32_t axis = qnnrt_lower__axis(job->node, "dim", x.rank, -1);
+    qnnrt_lower__addends sum;
     qnnrt_lower__view_cast(job, &x, qnnrt_lower__dtype(job, job->node->outputs[0]->dtype));
     memset(&seen, 0, sizeof(seen));
-    if (safe && hides & (QNNRT_LOWER__INFINITE | QNNRT_LOWER__GIVEN))
+    if (qnnrt_lower__addends_need(job, job->node->inputs[0], &sum) && sum.masks < sum.count) {
+        qnnrt_lower__addends_sum(job, x.rank, axis, &sum);
+        x = qnnrt_lower__addends_part(job, &sum, 0, 0, 0);
+        if (sum.seen.tensor != QNNRT_LOWER__NONE)
+            x = qnnrt_lower__both(job, "ElementWiseMultiply", &x, &sum.seen, x.dtype);
+        x = qnnrt_lower__both(job, "ElementWiseAdd", &x, &sum.mask, x.dtype);
+    } else if (safe && hides & (QNNRT_LOWER__INFINITE | QNNRT_LOWER__GIVEN))
         qnnrt_lower__seen(job, &x, axis, hides, &seen);
     else if (half && hides & QNNRT_LOWER__LOWEST && !(hides & QNNRT_LOWER__INFINITE))
         qnnrt_lower__level(job, &x, QNNRT_LOWER__MASKED);
@@ -3324,8 +3531,9 @@ typedef struct qnnrt_lower__heads {
     int64_t           share, rows, cells;
     qnnrt_lower__view seen;              /* 0 in rows whose mask leaves nothing, otherwise 1; with
                                             neither .tensor nor .value: all rows are 1 */
-    int               level;             /* 1: hidden scores are equal, so that a row of them gives
-                                            the mean */
+    qnnrt_lower__view kept;              /* 0 in rows that lose their scores, likewise: of cells
+                                            that are hidden as often, they give the mean */
+    int               level;             /* 1: all hidden scores are equal */
 } qnnrt_lower__heads;
 
 /* Return a mask whose values are known, for heads that are folded into rows. `values` is seen as
@@ -3393,6 +3601,7 @@ static void qnnrt_lower__mask_given(qnnrt_lower__job *job, qnnrt_lower__heads *h
     const qnnrt_ir_node *node = job->node;
     const int nan = qnnrt_ir_int(node, "nan_rows", 0) != 0, half = qnnrt_lower__is_half(job);
     const uint32_t last = mask->rank - 1;
+    qnnrt_lower__addends sum;
     unsigned hides;
     if (mask->dtype == QNNRT_DTYPE_BOOL8) {
         int32_t t;
@@ -3407,15 +3616,17 @@ static void qnnrt_lower__mask_given(qnnrt_lower__job *job, qnnrt_lower__heads *h
         return;
     }
     hides = qnnrt_lower__hides(job, node->inputs[3], QNNRT_LOWER__STEPS);
-    if (hides & QNNRT_LOWER__INFINITE) {
+    if (qnnrt_lower__addends_need(job, node->inputs[3], &sum)) {
+        qnnrt_lower__view rest = qnnrt_lower__addends_part(job, &sum, 0, 0, 0);
+        qnnrt_lower__addends_sum(job, mask->rank, last, &sum);
+        *mask = sum.masks == sum.count ? sum.mask : qnnrt_lower__both(
+            job, "ElementWiseAdd", &sum.mask, &rest, rest.dtype);
+        h->kept = sum.seen;
+    } else if (hides & QNNRT_LOWER__INFINITE) {
         if (nan) qnnrt_lower__no_nan(job, hides);
         else qnnrt_lower__seen(job, mask, last, hides, &h->seen);
     } else if (half && hides & QNNRT_LOWER__LOWEST) {
         h->level = 1;
-    } else if (hides & QNNRT_LOWER__LOW && !(hides & QNNRT_LOWER__LOWEST)) {
-        qnnrt_lower__view most = *mask;
-        qnnrt_lower__reduce(job, "ReduceMax", &most, 1u << last);
-        *mask = qnnrt_lower__both(job, "ElementWiseSubtract", mask, &most, mask->dtype);
     } else if (hides & QNNRT_LOWER__GIVEN && !nan) {
         qnnrt_lower__seen(job, mask, last, hides, &h->seen);
     }
@@ -3429,9 +3640,10 @@ static void qnnrt_lower__mask_rows(qnnrt_lower__job *job, qnnrt_lower__heads *h,
     const int half = qnnrt_lower__is_half(job);
     const int64_t cells = mask->dims[h->rank - 1];
     const int64_t rows = (int64_t)qnnrt_lower__count(h->rank - 1, mask->dims);
-    double *seen = qnnrt_lower__zeros(job, rows, 1);
-    int64_t row, c, hidden = 0;
-    if (seen == NULL) return;
+    double *seen = qnnrt_lower__zeros(job, rows, 1), *kept = qnnrt_lower__zeros(job, rows, 1);
+    qnnrt_lower__view narrow = *mask;
+    int64_t row, c, hidden = 0, lost = 0;
+    if (seen == NULL || kept == NULL) return;
     for (row = 0; row < rows; ++row) {
         double *x = values + row * cells, most = -HUGE_VAL;
         unsigned kind;
@@ -3444,16 +3656,17 @@ static void qnnrt_lower__mask_rows(qnnrt_lower__job *job, qnnrt_lower__heads *h,
                                 "npu,cpu,host; or hide with a finite number.",
                                 "its mask has rows of -infinity, where softmax is NaN; float16 of "
                                 "this backend has no NaN");
-        if (kind == QNNRT_LOWER__LOWEST && half) h->level = 1;
+        kept[row] = kind != QNNRT_LOWER__LOWEST;
+        lost += kind == QNNRT_LOWER__LOWEST;
         for (c = 0; c < cells; ++c) {
             if (kind == QNNRT_LOWER__LOW) x[c] -= most;
+            if (kind == QNNRT_LOWER__LOWEST) x[c] = x[c] < 1.5 * most ? QNNRT_LOWER__MASKED : 0;
             if (kind == QNNRT_LOWER__INFINITE && !nan) x[c] = 0;
         }
     }
-    if (hidden == 0 || nan) return;
-    h->seen = *mask;
-    h->seen.dims[h->rank - 1] = 1;
-    h->seen = qnnrt_lower__mask_known(job, h, &h->seen, seen);
+    narrow.dims[h->rank - 1] = 1;
+    if (lost > 0) h->kept = qnnrt_lower__mask_known(job, h, &narrow, kept);
+    if (hidden > 0 && !nan) h->seen = qnnrt_lower__mask_known(job, h, &narrow, seen);
 }
 
 /* Return the mask that attention adds, 0 for none in .tensor and .value. Bools say what to keep. */
@@ -3500,6 +3713,7 @@ static qnnrt_lower__view qnnrt_lower__mask(qnnrt_lower__job *job, qnnrt_lower__h
     if (mask.rank == 0) mask.dims[mask.rank++] = 1;
     qnnrt_lower__mask_given(job, h, &mask);
     if (h->seen.tensor != QNNRT_LOWER__NONE) qnnrt_lower__mask_fold(job, h, &h->seen);
+    if (h->kept.tensor != QNNRT_LOWER__NONE) qnnrt_lower__mask_fold(job, h, &h->kept);
     qnnrt_lower__mask_fold(job, h, &mask);
     return mask;
 }
@@ -3538,6 +3752,9 @@ static void qnnrt_lower__do_attention(qnnrt_lower__job *job)
     t = qnnrt_lower__product(job, &views[0], &views[1], 1, h.rank, dims);
     scores = qnnrt_lower__view_tensor(job, t, h.rank, dims);
     mask = qnnrt_lower__mask(job, &h);
+    if (h.kept.tensor != QNNRT_LOWER__NONE)
+        scores = qnnrt_lower__between(job, "ElementWiseMultiply", &scores, &h.kept, scores.dtype,
+                                      h.rank, dims);
     if (mask.tensor != QNNRT_LOWER__NONE || mask.value != NULL)
         scores = qnnrt_lower__between(job, "ElementWiseAdd", &scores, &mask, scores.dtype, h.rank,
                                       dims);
