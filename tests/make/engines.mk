@@ -48,3 +48,14 @@ session-table: session-models $(B)/c99/session_table $(B)/qnnrt-run $(B)/libQnnR
 ## session-models: export an MLP, a CNN and MiniLM as graphs and as ONNX into build/exports/session
 session-models: $(EXPORTS)/venv/.made
 	$(EXPORT)/export_session.py --out $(EXPORTS)/session
+
+# The conformance suite of the package onnx, written once by its generator.
+$(B)/onnx/cases.txt: tests/onnx/suite.py $(ENGINES_VENV)/.made
+	@$(ENGINES_VENV)/bin/python tests/onnx/suite.py $(@D)
+
+.PHONY: suite-onnx
+## suite-onnx: convert, lower and run the cases of the package onnx (BACKEND=host,ref,cpu,htp; ALL=1: also those out of scope)
+suite-onnx: $(B)/c99/suite_run $(B)/onnx/cases.txt $(B)/libQnnRef.so
+	@for b in $(subst $(comma), ,$(BACKEND)); do case $$b in \
+	    host) l=host;; ref) l=$(B)/libQnnRef.so;; cpu) l=$(B)/qnn/2.47/onnxruntime_qnn/libQnnCpu.so;; *) l=$(QNN51)/libQnnHtp.so;; esac; \
+	    $(B)/c99/suite_run --frozen $(if $(ALL),--all) --table $(B)/onnx/$$b.txt $(B)/onnx $$l; done
