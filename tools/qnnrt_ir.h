@@ -1069,6 +1069,7 @@ typedef struct qnnrt_ir__shape {
     uint32_t             rank;
     int64_t              dims[QNNRT_IR_RANK];
     int64_t              begin, stride[QNNRT_IR_RANK];   /* of a view: where input 0 has them */
+    uint32_t             group, place;       /* of indices: see qnnrt_ir__shape_indexed() */
     qnnrt_result         code;               /* of a failure */
     char                 why[256];
     char                 said[2][100];
@@ -2614,12 +2615,13 @@ static int qnnrt_ir__shape_along(qnnrt_ir__shape *s)
 }
 
 /* What a list of indices selects: one for each dimension, NULL for all of it. The indexed
-   dimensions become one group, in place if they are adjacent, else in front. */
+   dimensions become one group, s->group of them at s->place: there if they are adjacent, else in
+   front. */
 static int qnnrt_ir__shape_indexed(qnnrt_ir__shape *s, size_t count)
 {
     const qnnrt_ir_node *node = s->node;
     const qnnrt_ir_value *x = node->inputs[0];
-    uint32_t first = 0, last = 0, found = 0, i, rank = 0, place;
+    uint32_t first = 0, last = 0, found = 0, i, k;
     int64_t dims[QNNRT_IR_RANK];
     if (count > x->rank)
         return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "%u indices, the input has %u dimensions",
@@ -2640,21 +2642,14 @@ static int qnnrt_ir__shape_indexed(qnnrt_ir__shape *s, size_t count)
     if (found == 0) return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "there is no index");
     if (s->rank + x->rank - found > QNNRT_IR_RANK)
         return qnnrt_ir__shape_fail(s, QNNRT_E_LIMIT, "too many dimensions");
-    place = last - first + 1 == found ? first : 0;
-    for (i = 0; i < x->rank; ++i) {
-        if (rank == place) {
-            memcpy(dims + rank, s->dims, s->rank * sizeof(*dims));
-            rank += s->rank;
-            place = 99;
-        }
-        if (i >= count || node->inputs[i + 1] == NULL) dims[rank++] = x->dims[i];
+    memcpy(dims, s->dims, sizeof(dims));
+    s->group = s->rank;
+    s->place = last - first + 1 == found ? first : 0;
+    for (i = 0, s->rank = 0; i <= x->rank; ++i) {
+        for (k = 0; k < s->group && s->rank == s->place + k; ++k) s->dims[s->rank++] = dims[k];
+        if (i < x->rank && (i >= count || node->inputs[i + 1] == NULL))
+            s->dims[s->rank++] = x->dims[i];
     }
-    if (place != 99) {
-        memcpy(dims + rank, s->dims, s->rank * sizeof(*dims));
-        rank += s->rank;
-    }
-    s->rank = rank;
-    memcpy(s->dims, dims, rank * sizeof(*dims));
     return 1;
 }
 
@@ -5135,8 +5130,7 @@ static int qnnrt_ir__parse_nest(qnnrt_ir__parse *p, qnnrt_ir__nest *nest)
         case QNNRT_JSON_FALSE: i = 0; f = 0; break;
         case QNNRT_JSON_STRING:
             if (qnnrt_ir__parse_nan(p, &p->json.value)) {
-                const uint64_t bits = UINT64_C(0x7FF8000000000000);
-                memcpy(&f, &bits, sizeof(f));
+                f = NAN;
                 i = 0;
                 nest->floats = 1;
                 break;
@@ -5238,8 +5232,7 @@ static int qnnrt_ir__parse_attr(qnnrt_ir__parse *p)
         return 1;
     case QNNRT_JSON_STRING:
         if (qnnrt_ir__parse_nan(p, &p->json.value)) {
-            const uint64_t bits = UINT64_C(0x7FF8000000000000);
-            memcpy(&attr->f, &bits, sizeof(attr->f));
+            attr->f = NAN;
             attr->kind = QNNRT_IR_FLOAT;
             return 1;
         }
@@ -5507,19 +5500,12 @@ static int qnnrt_ir__document_range(qnnrt_ir__parse *p)
     return qnnrt_ir__parse_good(p) && qnnrt_ir__parse_push(p, &p->ranges, range);
 }
 
-/* Read the members of an object with `one`. */
-static int qnnrt_ir__document_each(qnnrt_ir__parse *p, const char *what,
+/* Read the members of an object, or of a list, with `one`. */
+static int qnnrt_ir__document_each(qnnrt_ir__parse *p, qnnrt_json_type type, const char *what,
                                    int (*one)(qnnrt_ir__parse *p))
 {
-    if (!qnnrt_ir__parse_open(p, QNNRT_JSON_OBJECT, what)) return 0;
+    if (!qnnrt_ir__parse_open(p, type, what)) return 0;
     while (qnnrt_json_more(&p->json)) if (!one(p)) return 0;
-    return qnnrt_ir__parse_good(p);
-}
-
-static int qnnrt_ir__document_nodes(qnnrt_ir__parse *p)
-{
-    if (!qnnrt_ir__parse_open(p, QNNRT_JSON_ARRAY, "nodes")) return 0;
-    while (qnnrt_json_more(&p->json)) if (!qnnrt_ir__parse_node(p)) return 0;
     return qnnrt_ir__parse_good(p);
 }
 
@@ -5530,7 +5516,8 @@ static int qnnrt_ir__document_more(qnnrt_ir__parse *p)
     int64_t version = 0;
     qnnrt_ir__symbol *text = NULL;
     if (qnnrt_json_is(&p->json.key, "ranges"))
-        return qnnrt_ir__document_each(p, "ranges", qnnrt_ir__document_range);
+        return qnnrt_ir__document_each(p, QNNRT_JSON_OBJECT, "ranges",
+                                       qnnrt_ir__document_range);
     if (qnnrt_json_is(&p->json.key, "format")) {
         if (!qnnrt_ir__parse_name(p, &text)) return 0;
         if (text == NULL) return 1;
@@ -5567,18 +5554,12 @@ static int qnnrt_ir__document_state(qnnrt_ir__parse *p)
     return qnnrt_ir__parse_good(p) && qnnrt_ir__parse_push(p, &p->states, state);
 }
 
-static int qnnrt_ir__document_states(qnnrt_ir__parse *p)
-{
-    if (!qnnrt_ir__parse_open(p, QNNRT_JSON_ARRAY, "states")) return 0;
-    while (qnnrt_json_more(&p->json)) if (!qnnrt_ir__document_state(p)) return 0;
-    return qnnrt_ir__parse_good(p);
-}
-
 static int qnnrt_ir__document_member(qnnrt_ir__parse *p, uint32_t *seen)
 {
     static const char *const names[] = { "nodes", "graph_inputs", "graph_outputs", "weights",
                                          "weight_name_mapping", "constants", "states",
                                          "model_name", "pytorch_version" };
+    const qnnrt_json_type list = QNNRT_JSON_ARRAY, object = QNNRT_JSON_OBJECT;
     qnnrt_ir__symbol *text = NULL;
     uint32_t i = 0;
     while (i < 9 && !qnnrt_json_is(&p->json.key, names[i])) ++i;
@@ -5587,13 +5568,13 @@ static int qnnrt_ir__document_member(qnnrt_ir__parse *p, uint32_t *seen)
                                     "\"%s\" occurs twice", names[i]);
     *seen |= (uint32_t)1 << i;
     switch (i) {
-    case 0: return qnnrt_ir__document_nodes(p);
+    case 0: return qnnrt_ir__document_each(p, list, names[i], qnnrt_ir__parse_node);
     case 1: return qnnrt_ir__parse_refs(p, &p->inputs, names[i]);
     case 2: return qnnrt_ir__parse_refs(p, &p->outputs, names[i]);
     case 3: return qnnrt_ir__parse_refs(p, &p->weights, names[i]);
-    case 4: return qnnrt_ir__document_each(p, names[i], qnnrt_ir__document_pair);
-    case 5: return qnnrt_ir__document_each(p, names[i], qnnrt_ir__document_constant);
-    case 6: return qnnrt_ir__document_states(p);
+    case 4: return qnnrt_ir__document_each(p, object, names[i], qnnrt_ir__document_pair);
+    case 5: return qnnrt_ir__document_each(p, object, names[i], qnnrt_ir__document_constant);
+    case 6: return qnnrt_ir__document_each(p, list, names[i], qnnrt_ir__document_state);
     case 7:
     case 8:
         if (!qnnrt_ir__parse_name(p, &text)) return 0;
@@ -7275,7 +7256,7 @@ static int qnnrt_ir__eval_nothing(qnnrt_ir__eval *e)
 /* =====================================================================================
    EVALUATION: PLACES                                                       >>eval_index
    Operators that read and write places given by indices, and those that find places.
-   Needs: >>attr >>shape_index >>wide >>eval_math     Knows nothing of: layers
+   Needs: >>attr >>shape >>shape_index >>wide >>eval_math     Knows nothing of: layers
    ===================================================================================== */
 
 /* Refuse an index. Return 0. */
@@ -7654,36 +7635,23 @@ static int qnnrt_ir__eval_one_hot(qnnrt_ir__eval *e)
     return 1;
 }
 
-/* index.Tensor, index_put: the indexed dimensions become one group, in place if adjacent, else in
-   front. index_put writes where index.Tensor reads. */
+/* index.Tensor, index_put: one writes where the other reads. */
 static int qnnrt_ir__eval_index(qnnrt_ir__eval *e)
 {
     const int puts = qnnrt_ir__eval_is(e->node, "index_put");
     const qnnrt_ir__wide *x = &e->in[0], *from = puts ? &e->in[e->in_count - 1] : NULL;
     const size_t count = e->in_count - 1 - (size_t)puts;
-    int64_t stride[QNNRT_IR_RANK], dims[QNNRT_IR_RANK], shape[QNNRT_IR_RANK], total = 1, k;
-    uint32_t group = 0, first = 99, last = 0, found = 0, place, rank = 0, d, r;
+    int64_t stride[QNNRT_IR_RANK], total = 1, k;
+    qnnrt_ir__shape s;
     qnnrt_ir__walk w, g;
+    uint32_t d, r;
+    memset(&s, 0, sizeof(s));
+    s.node = e->node;
+    if (!qnnrt_ir__shape_indexed(&s, count)) return qnnrt_ir__eval_no(e, "its shape is wrong");
     qnnrt_ir__walk_strides(x, stride);
-    for (r = 0; r < QNNRT_IR_RANK; ++r) dims[r] = 1;     /* of the group, from the last on */
-    for (d = 0; d < count; ++d) {
-        const qnnrt_ir__wide *ids = qnnrt_ir__eval_in(e, d + 1);
-        if (ids == NULL) continue;
-        if (ids->rank > group) group = ids->rank;
-        for (r = 0; r < ids->rank; ++r)
-            if (ids->dims[ids->rank - 1 - r] != 1) dims[r] = ids->dims[ids->rank - 1 - r];
-        if (found++ == 0) first = d;
-        last = d;
-    }
-    place = last - first + 1 == found ? first : 0;
-    for (d = 0; d <= x->rank; ++d) {
-        for (r = 0; r < group && rank == place + r; ++r) shape[rank++] = dims[group - 1 - r];
-        if (d < x->rank && (d >= count || qnnrt_ir__eval_in(e, d + 1) == NULL))
-            shape[rank++] = x->dims[d];
-    }
-    for (d = 0; d < rank; ++d) total *= shape[d];
+    for (d = 0; d < s.rank; ++d) total *= s.dims[d];
     for (k = 0; puts && k < x->count; ++k) qnnrt_ir__wide_move(e->out, k, x, k);
-    qnnrt_ir__walk_begin(&w, rank, shape);
+    qnnrt_ir__walk_begin(&w, s.rank, s.dims);
     if (puts) qnnrt_ir__walk_add(&w, 0, from);
     for (k = 0; k < total; ++k, qnnrt_ir__walk_next(&w)) {
         int64_t to = 0, index;
@@ -7691,13 +7659,13 @@ static int qnnrt_ir__eval_index(qnnrt_ir__eval *e)
         for (d = 0; d < x->rank; ++d) {
             const qnnrt_ir__wide *ids = d < count ? qnnrt_ir__eval_in(e, d + 1) : NULL;
             if (ids == NULL) {
-                if (at == place) at += group;
+                if (at == s.place) at += s.group;
                 to += w.at[at++] * stride[d];
                 continue;
             }
-            qnnrt_ir__walk_begin(&g, group, w.dims + place);
+            qnnrt_ir__walk_begin(&g, s.group, s.dims + s.place);
             qnnrt_ir__walk_add(&g, 0, ids);
-            for (index = 0, r = 0; r < group; ++r) index += w.at[place + r] * g.stride[0][r];
+            for (index = 0, r = 0; r < s.group; ++r) index += w.at[s.place + r] * g.stride[0][r];
             index = qnnrt_ir__wide_i(ids, index);
             if (!qnnrt_ir__move_index(e, &index, x->dims[d])) return 0;
             to += index * stride[d];
@@ -10219,19 +10187,22 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_round(qnnrt_ir *ir, qnnrt_ir_node *node, qnnr
    Needs: >>config >>attr >>graph >>public     Knows nothing of: patterns
    ===================================================================================== */
 
+/* Views, which may have the shape of their input. */
+static const char *const qnnrt_ir__inplace_views[] = {
+    "alias.default", "detach.default", "lift_fresh.default", "view.default", "view_as.default",
+    "expand.default", "expand_as.default", "flatten.using_ints", "unflatten.int",
+    "squeeze.default", "squeeze.dim", "squeeze.dims", "slice.Tensor", "narrow.default", NULL
+};
+
 /* Return the value that owns the memory of a value, as far as is known: the input of views, and of
    operators that may return their input. */
 static const qnnrt_ir_value *qnnrt_ir__inplace_owner(const qnnrt_ir_value *value)
 {
-    static const char *const views[] = {
-        "alias.default", "detach.default", "contiguous.default",
-        "lift_fresh.default", "view.default", "view_as.default",
-        "reshape.default", "reshape_as.default", "expand.default", "expand_as.default",
-        "flatten.using_ints", "unflatten.int", "unsqueeze.default", "squeeze.default",
-        "squeeze.dim", "squeeze.dims", "permute.default", "transpose.int", "t.default",
-        "numpy_T.default", "movedim.int", "slice.Tensor", "narrow.default", "select.int",
-        "split.Tensor", "split.sizes", "split_with_sizes.default", "chunk.default", "unbind.int",
-        "dropout.default", "feature_dropout.default", NULL
+    static const char *const more[] = {
+        "contiguous.default", "reshape.default", "reshape_as.default", "unsqueeze.default",
+        "permute.default", "transpose.int", "t.default", "numpy_T.default", "movedim.int",
+        "select.int", "split.Tensor", "split.sizes", "split_with_sizes.default", "chunk.default",
+        "unbind.int", "dropout.default", "feature_dropout.default", NULL
     };
     static const char *const same[] = {
         "to.dtype", "to.dtype_layout", "to.device", "to.other", "type_as.default", NULL
@@ -10244,7 +10215,8 @@ static const qnnrt_ir_value *qnnrt_ir__inplace_owner(const qnnrt_ir_value *value
             const int64_t index = qnnrt_ir_int(node, "index", -1);
             if (index < 0 || (uint64_t)index >= node->input_count) return value;
             at = (size_t)index;
-        } else if (!qnnrt_ir_is_in(node, views) && !qnnrt_ir_is_in(node, same)) {
+        } else if (!qnnrt_ir_is_in(node, qnnrt_ir__inplace_views) &&
+                   !qnnrt_ir_is_in(node, more) && !qnnrt_ir_is_in(node, same)) {
             return value;
         }
         if (at >= node->input_count || node->inputs[at] == NULL) return value;
@@ -10268,12 +10240,6 @@ static int qnnrt_ir__inplace_alone(const qnnrt_ir_value *value)
 
 QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_unchanged(const qnnrt_ir_node *node, int copies)
 {
-    static const char *const views[] = {
-        "alias.default", "detach.default", "lift_fresh.default", "view.default",
-        "view_as.default", "expand.default", "expand_as.default",
-        "flatten.using_ints", "unflatten.int", "squeeze.default", "squeeze.dim", "squeeze.dims",
-        "slice.Tensor", "narrow.default", NULL
-    };
     static const char *const copying[] = {
         "clone.default", "contiguous.default", "lift_fresh_copy.default", "reshape.default",
         "reshape_as.default", "to.dtype", "to.dtype_layout", "to.device", "_to_copy.default",
@@ -10299,7 +10265,8 @@ QNNRT_IR_API qnnrt_ir_value *qnnrt_ir_unchanged(const qnnrt_ir_node *node, int c
     } else if (copies && qnnrt_ir_is_in(node, dropouts)) {
         if (qnnrt_ir_int(node, "train", 1) != 0 &&
             !(qnnrt_ir_float(node, "p", 1) <= 0)) return NULL;
-    } else if (!qnnrt_ir_is_in(node, views) && !(copies && qnnrt_ir_is_in(node, copying))) {
+    } else if (!qnnrt_ir_is_in(node, qnnrt_ir__inplace_views) &&
+               !(copies && qnnrt_ir_is_in(node, copying))) {
         return NULL;
     }
     if (x == NULL || x->dtype != y->dtype || !qnnrt_ir_same_shape(x, y)) return NULL;
@@ -10669,10 +10636,8 @@ static qnnrt_ir_node *qnnrt_ir__extract_node(qnnrt_ir__extract *x, const qnnrt_i
     node->number = from->number;
     node->line = from->line;
     node->byte = from->byte;
-    node->inputs = (qnnrt_ir_value **)qnnrt_arena_get(arena, from->input_count + 1,
-                                                      sizeof(*node->inputs));
-    node->outputs = (qnnrt_ir_value **)qnnrt_arena_get(arena, from->output_count + 1,
-                                                       sizeof(*node->outputs));
+    node->inputs = qnnrt_ir__graph_values(x->to, from->input_count);
+    node->outputs = qnnrt_ir__graph_values(x->to, from->output_count);
     node->attrs = (qnnrt_ir_attr *)qnnrt_arena_get(arena, from->attr_count + 1,
                                                    sizeof(*node->attrs));
     if (node->op == NULL || node->source == NULL || node->inputs == NULL ||
@@ -10972,31 +10937,35 @@ static qnnrt_result qnnrt_ir__write_names(qnnrt_ir__write *w)
     return QNNRT_OK;
 }
 
+static void qnnrt_ir__write_text(qnnrt_ir__write *w, const char *key, const char *text)
+{
+    qnnrt_json_write_key(w->json, key);
+    qnnrt_json_write_string(w->json, text);
+}
+
+static void qnnrt_ir__write_open(qnnrt_ir__write *w, const char *key, char what, int compact)
+{
+    qnnrt_json_write_key(w->json, key);
+    if (what == '[') qnnrt_json_write_array(w->json, compact);
+    else qnnrt_json_write_object(w->json, compact);
+}
+
 static void qnnrt_ir__write_shape(qnnrt_ir__write *w, const qnnrt_ir_value *v)
 {
     uint32_t d;
-    qnnrt_json_write_key(w->json, "shape");
-    qnnrt_json_write_array(w->json, 1);
+    qnnrt_ir__write_open(w, "shape", '[', 1);
     for (d = 0; d < v->rank; ++d) qnnrt_json_write_i64(w->json, v->dims[d]);
     qnnrt_json_write_close(w->json);
-}
-
-static void qnnrt_ir__write_dtype(qnnrt_ir__write *w, const qnnrt_ir_value *v)
-{
-    qnnrt_json_write_key(w->json, "dtype");
-    qnnrt_json_write_string(w->json, qnnrt_ir_dtype_name(v->dtype));
 }
 
 static void qnnrt_ir__write_tensor(qnnrt_ir__write *w, const qnnrt_ir_value *v, const char *name)
 {
     qnnrt_json_write_object(w->json, 1);
-    qnnrt_json_write_key(w->json, "name");
-    qnnrt_json_write_string(w->json, name);
+    qnnrt_ir__write_text(w, "name", name);
     qnnrt_ir__write_shape(w, v);
-    qnnrt_ir__write_dtype(w, v);
+    qnnrt_ir__write_text(w, "dtype", qnnrt_ir_dtype_name(v->dtype));
     if (v->origin == QNNRT_IR_NODE) {
-        qnnrt_json_write_key(w->json, "producer_node");
-        qnnrt_json_write_string(w->json, w->names[v->node->at]);
+        qnnrt_ir__write_text(w, "producer_node", w->names[v->node->at]);
         qnnrt_json_write_key(w->json, "producer_output_idx");
         qnnrt_json_write_u64(w->json, v->index);
     }
@@ -11007,8 +10976,7 @@ static void qnnrt_ir__write_tensors(qnnrt_ir__write *w, const char *key,
                                     qnnrt_ir_value *const *list, size_t count)
 {
     size_t i;
-    qnnrt_json_write_key(w->json, key);
-    qnnrt_json_write_array(w->json, 0);
+    qnnrt_ir__write_open(w, key, '[', 0);
     for (i = 0; i < count; ++i)
         if (list[i] != NULL) qnnrt_ir__write_tensor(w, list[i], list[i]->name);
     qnnrt_json_write_close(w->json);
@@ -11075,7 +11043,7 @@ static int qnnrt_ir__write_constant(qnnrt_ir__write *w, const qnnrt_ir_value *v)
         lists = qnnrt_ir__write_finite(qnnrt_ir_element_float((const unsigned char *)v->data +
                                                               (size_t)i * size, v->dtype));
     qnnrt_json_write_object(w->json, 1);
-    qnnrt_ir__write_dtype(w, v);
+    qnnrt_ir__write_text(w, "dtype", qnnrt_ir_dtype_name(v->dtype));
     if (lists) {
         qnnrt_json_write_key(w->json, "data");
         qnnrt_ir__write_list(w, v);
@@ -11142,8 +11110,7 @@ static int qnnrt_ir__write_op(qnnrt_ir__write *w, const char *op)
         snprintf(text, bytes, "aten.%s", op);
         op = text;
     }
-    qnnrt_json_write_key(w->json, "op_type");
-    qnnrt_json_write_string(w->json, op);
+    qnnrt_ir__write_text(w, "op_type", op);
     return 1;
 }
 
@@ -11152,8 +11119,7 @@ static int qnnrt_ir__write_node(qnnrt_ir__write *w, const qnnrt_ir_node *node)
     size_t i, absent = 0;
     char *there;
     qnnrt_json_write_object(w->json, 0);
-    qnnrt_json_write_key(w->json, "name");
-    qnnrt_json_write_string(w->json, w->names[node->at]);
+    qnnrt_ir__write_text(w, "name", w->names[node->at]);
     if (!qnnrt_ir__write_op(w, node->op)) return 0;
     qnnrt_ir__write_tensors(w, "inputs", node->inputs, node->input_count);
     for (i = 0; i < node->input_count; ++i) absent += node->inputs[i] == NULL;
@@ -11161,18 +11127,15 @@ static int qnnrt_ir__write_node(qnnrt_ir__write *w, const qnnrt_ir_node *node)
         there = (char *)qnnrt_arena_get(&w->scratch, node->input_count + 1, 1);
         if (there == NULL) return 0;
         for (i = 0; i < node->input_count; ++i) there[i] = node->inputs[i] == NULL ? '-' : 'x';
-        qnnrt_json_write_key(w->json, "inputs_there");
-        qnnrt_json_write_string(w->json, there);
+        qnnrt_ir__write_text(w, "inputs_there", there);
     }
     qnnrt_ir__write_tensors(w, "outputs", node->outputs, node->output_count);
-    qnnrt_json_write_key(w->json, "attrs");
-    qnnrt_json_write_object(w->json, 1);
+    qnnrt_ir__write_open(w, "attrs", '{', 1);
     for (i = 0; i < node->attr_count; ++i)
         if (!qnnrt_ir__write_attr(w, &node->attrs[i])) return 0;
     qnnrt_json_write_close(w->json);
     if (node->source[0] != '\0') {
-        qnnrt_json_write_key(w->json, "source");
-        qnnrt_json_write_string(w->json, node->source);
+        qnnrt_ir__write_text(w, "source", node->source);
     }
     qnnrt_json_write_close(w->json);
     return 1;
@@ -11183,23 +11146,19 @@ static int qnnrt_ir__write_data(qnnrt_ir__write *w)
 {
     const qnnrt_ir *const ir = w->ir;
     size_t i;
-    qnnrt_json_write_key(w->json, "weights");
-    qnnrt_json_write_array(w->json, 0);
+    qnnrt_ir__write_open(w, "weights", '[', 0);
     for (i = 0; i < ir->value_count; ++i)
         if (ir->values[i]->origin == QNNRT_IR_WEIGHT && qnnrt_ir__write_has(ir->values[i]))
             qnnrt_ir__write_tensor(w, ir->values[i], ir->values[i]->key);
     qnnrt_json_write_close(w->json);
-    qnnrt_json_write_key(w->json, "weight_name_mapping");
-    qnnrt_json_write_object(w->json, 0);
+    qnnrt_ir__write_open(w, "weight_name_mapping", '{', 0);
     for (i = 0; i < ir->value_count; ++i) {
         const qnnrt_ir_value *const v = ir->values[i];
         if (!qnnrt_ir__write_has(v) || v->key == NULL) continue;
-        qnnrt_json_write_key(w->json, v->name);
-        qnnrt_json_write_string(w->json, w->as[i] != NULL ? w->as[i]->text : v->key);
+        qnnrt_ir__write_text(w, v->name, w->as[i] != NULL ? w->as[i]->text : v->key);
     }
     qnnrt_json_write_close(w->json);
-    qnnrt_json_write_key(w->json, "constants");
-    qnnrt_json_write_object(w->json, 0);
+    qnnrt_ir__write_open(w, "constants", '{', 0);
     for (i = 0; i < ir->value_count; ++i) {
         if (w->as[i] == NULL || w->as[i]->value != ir->values[i]) continue;
         qnnrt_json_write_key(w->json, w->as[i]->text);
@@ -11217,11 +11176,9 @@ static void qnnrt_ir__write_ranges(qnnrt_ir__write *w)
         const qnnrt_ir_value *const v = w->ir->inputs[i];
         if (v->ranged != 1) continue;
         if (count++ == 0) {
-            qnnrt_json_write_key(w->json, "ranges");
-            qnnrt_json_write_object(w->json, 0);
+            qnnrt_ir__write_open(w, "ranges", '{', 0);
         }
-        qnnrt_json_write_key(w->json, v->name);
-        qnnrt_json_write_array(w->json, 1);
+        qnnrt_ir__write_open(w, v->name, '[', 1);
         qnnrt_json_write_i64(w->json, v->low);
         qnnrt_json_write_i64(w->json, v->high);
         qnnrt_json_write_close(w->json);
@@ -11232,17 +11189,13 @@ static void qnnrt_ir__write_ranges(qnnrt_ir__write *w)
 static void qnnrt_ir__write_states(qnnrt_ir__write *w)
 {
     size_t i;
-    qnnrt_json_write_key(w->json, "states");
-    qnnrt_json_write_array(w->json, 0);
+    qnnrt_ir__write_open(w, "states", '[', 0);
     for (i = 0; i < w->ir->state_count; ++i) {
         const qnnrt_ir_state *state = &w->ir->states[i];
         qnnrt_json_write_object(w->json, 1);
-        qnnrt_json_write_key(w->json, "name");
-        qnnrt_json_write_string(w->json, state->name);
-        qnnrt_json_write_key(w->json, "input");
-        qnnrt_json_write_string(w->json, w->ir->inputs[state->input]->name);
-        qnnrt_json_write_key(w->json, "output");
-        qnnrt_json_write_string(w->json, w->ir->outputs[state->output]->name);
+        qnnrt_ir__write_text(w, "name", state->name);
+        qnnrt_ir__write_text(w, "input", w->ir->inputs[state->input]->name);
+        qnnrt_ir__write_text(w, "output", w->ir->outputs[state->output]->name);
         qnnrt_json_write_close(w->json);
     }
     qnnrt_json_write_close(w->json);
@@ -11253,17 +11206,14 @@ static int qnnrt_ir__write_all(qnnrt_ir__write *w)
     const qnnrt_ir *const ir = w->ir;
     size_t i;
     qnnrt_json_write_object(w->json, 0);
-    qnnrt_json_write_key(w->json, "model_name");
-    qnnrt_json_write_string(w->json, ir->name);
-    qnnrt_json_write_key(w->json, "pytorch_version");
-    qnnrt_json_write_string(w->json, ir->version);
+    qnnrt_ir__write_text(w, "model_name", ir->name);
+    qnnrt_ir__write_text(w, "pytorch_version", ir->version);
     qnnrt_ir__write_ranges(w);
     qnnrt_ir__write_tensors(w, "graph_inputs", ir->inputs, ir->input_count);
     qnnrt_ir__write_tensors(w, "graph_outputs", ir->outputs, ir->output_count);
     if (ir->state_count > 0) qnnrt_ir__write_states(w);
     if (!qnnrt_ir__write_data(w)) return 0;
-    qnnrt_json_write_key(w->json, "nodes");
-    qnnrt_json_write_array(w->json, 0);
+    qnnrt_ir__write_open(w, "nodes", '[', 0);
     for (i = 0; i < ir->node_count; ++i)
         if (!ir->nodes[i]->dead && !qnnrt_ir__write_node(w, ir->nodes[i])) return 0;
     qnnrt_json_write_close(w->json);
