@@ -3,6 +3,7 @@
 A rule returns the positional arguments. Weights, and pictures that are averaged or interpolated, are finite: where a product with a
 matrix replaces a loop, NaN and infinities reach elements whose weight for them is 0. What torch refuses is drawn again, so rules only have to be right often enough."""
 import math
+import re
 
 import torch
 
@@ -21,7 +22,10 @@ def op_of(name):
     base, _, overload = name.rpartition(".")
     if name.startswith("torchvision"):
         import torchvision  # noqa: F401
-        return getattr(torch.ops.torchvision, base.split(".")[-1])
+    elif name.startswith("qnnrt"):
+        import qnnrt._torch_complex  # noqa: F401
+    if base.count("."):
+        return getattr(getattr(getattr(torch.ops, base.split(".")[0]), base.split(".")[1]), overload)
     return getattr(getattr(aten, base), overload)
 
 
@@ -81,6 +85,8 @@ class Draw:
             if distinct and b - a + 1 >= count:
                 flat = dice.sample(range(a, b + 1), count)
         x = torch.tensor(flat, dtype=dtype).reshape(shape)
+        if distinct and (x.unique().numel() < count or x.isnan().sum() > 1):
+            raise ValueError("they are not distinct in their type")
         x.spans = (low, high) if low is not None and kind(x) == "i" else None
         self.made.append(x)
         return x
@@ -220,7 +226,7 @@ def by_schema(g, name):
 
 def arguments(g, name):
     """Draw arguments of an operator."""
-    base = name.split(".")[0]
+    base = name.rpartition(".")[0]
     if name in RULES or base in RULES:
         made = (RULES.get(name) or RULES[base])(g, name)
         return made if isinstance(made, tuple) else (made, {})
@@ -286,6 +292,41 @@ def _(g, name):
     return [g.tensor()], {"decimals": g.pick(0, 1, 2, -1)}
 
 
+@rule("logit")
+def _(g, name):
+    return [g.tensor(positive=g.chance(0.85)), g.pick(None, 0.01, 0.1, 0.25, 0.5)]
+
+
+@rule("clamp.Tensor")
+def _(g, name):
+    shape, what = g.shape(), g.pick("f", "i")
+    low, high = g.tensor(shape=g.broadcast(shape), what=what), g.tensor(shape=g.broadcast(shape), what=what)
+    return [g.tensor(shape=shape, what=what), *g.pick([low, high], [low, None], [None, high])]
+
+
+@rule("prelu", "_prelu_kernel")
+def _(g, name):
+    x = g.tensor(1)
+    channels = x.shape[1] if x.dim() > 1 else 1
+    if name.startswith("_"):
+        return [x, same(g, [channels if i == 1 else 1 for i in range(x.dim())] if g.chance(0.5) else [1] * x.dim(), x)]
+    return [x, same(g, [g.pick(1, channels)], x)]
+
+
+@rule("lerp.Tensor")
+def _(g, name):
+    shape, x = g.shape(), g.tensor()
+    if g.chance(0.7):
+        shape = list(x.shape)
+    return [x, same(g, g.broadcast(shape), x), same(g, g.broadcast(shape), x)]
+
+
+@rule("masked_fill.Tensor", "fill.Tensor")
+def _(g, name):
+    x = g.any()
+    return [x] + ([g.new(g.broadcast(list(x.shape)), "b")] if name.startswith("masked") else []) + [g.tensor(0, 0, g.pick(kind(x), "f", "i", "b"))]
+
+
 @rule("tril", "triu")
 def _(g, name):
     return [g.any(2, 5), g.dice.randint(-4, 4)]
@@ -303,10 +344,11 @@ def _(g, name):
 @rule("sort", "argsort", "msort", "kthvalue", "mode", "median")
 def _(g, name):
     x = g.new(g.shape(1, 4), g.pick("f", "f", "i"), distinct=True, low=-300, high=300)
-    args, _ = by_schema(g, name)
     d = g.dim(x.dim())
+    if name.endswith("stable"):
+        return [x], {"stable": True, "dim": d, "descending": g.chance(0.5)}
     return {"sort.default": [x, d, g.chance(0.5)], "argsort.default": [x, d, g.chance(0.5)], "msort.default": [x], "median.default": [x], "median.dim": [x, d, g.chance(0.5)],
-            "kthvalue.default": [x, g.dice.randint(1, max(1, x.shape[d])), d, g.chance(0.5)], "mode.default": [x, d, g.chance(0.5)]}.get(name, args)
+            "kthvalue.default": [x, g.dice.randint(1, max(1, x.shape[d])), d, g.chance(0.5)], "mode.default": [x, d, g.chance(0.5)]}[name]
 
 
 @rule("linalg_vector_norm")
@@ -383,9 +425,16 @@ def _(g, name):
     return [x, [d - x.dim() if g.chance(0.3) else d for d in order]]
 
 
-@rule("t", "numpy_T")
+@rule("movedim.intlist", "moveaxis.intlist")
 def _(g, name):
-    return [g.any(0, 2)]
+    x = g.any(1)
+    count = g.dice.randint(0, x.dim())
+    return [x] + [[d - x.dim() if g.chance(0.3) else d for d in g.dice.sample(range(x.dim()), count)] for _ in range(2)]
+
+
+@rule("t", "numpy_T", "mT")
+def _(g, name):
+    return [g.any(2) if name.startswith("mT") else g.any(0, 2)]
 
 
 @rule("slice")
@@ -544,7 +593,73 @@ def _(g, name):
         source = g.new(shape, kind(x))
     more = {"include_self": g.chance(0.7)} if name == "scatter_reduce.two" else {}
     args = [x, d, index, g.number() if "value" in name else source]
+    if name in ("scatter.reduce", "scatter.value_reduce"):
+        return args, {"reduce": g.pick("add", "multiply")}
     return (args + [g.pick("sum", "prod", "mean", "amax", "amin")], more) if name == "scatter_reduce.two" else (args, {})
+
+
+@rule("take", "put")
+def _(g, name):
+    x = g.any()
+    if name.startswith("take"):
+        return [x, long_indices(g, g.shape(), x.numel(), negative=True)]
+    shape, accumulate = g.shape(0, 2), g.chance(0.4)
+    if accumulate:
+        index = long_indices(g, shape, x.numel(), negative=True)
+    else:
+        index = torch.tensor(g.dice.sample(range(-x.numel(), 0), math.prod(shape))).reshape(shape)
+        index.spans = (-x.numel(), -1)
+        g.made.append(index)
+    return [x, index, same(g, g.dice.choice([shape, [math.prod(shape)]]), x), accumulate]
+
+
+@rule("bincount")
+def _(g, name):
+    n = g.pick(1, 3, 8)
+    x = g.new([g.size()], "i", low=0, high=n - 1)
+    return [x, g.pick(None, g.tensor(shape=list(x.shape), what=g.pick("f", "i"))), n]
+
+
+@rule("one_hot")
+def _(g, name):
+    n = g.pick(1, 3, 8)
+    return [long_indices(g, g.shape(0, 4), n), n]
+
+
+@rule("searchsorted", "bucketize")
+def _(g, name):
+    right, what = g.chance(0.5), g.pick("f", "f", "i")
+    rows = g.shape(0, 3)
+    row = same_dtype = g.new([g.size()] if name.startswith("bucketize") or g.chance(0.5) else rows + [g.size()], what, low=-20, high=20)
+    row = row.sort().values
+    row.spans = (-20, 20) if what == "i" else None
+    g.made.append(row)
+    x = g.new(g.shape() if row.dim() == 1 else rows + [g.size()], what, low=-25, high=25)
+    if x.dtype != same_dtype.dtype:
+        raise ValueError("of the same type")
+    out = {"out_int32": g.chance(0.3)}
+    if name.startswith("bucketize"):
+        return [x, row], {**out, "right": right}
+    return [row, x], g.pick({**out, "right": right}, {**out, "side": "right" if right else "left"})
+
+
+@rule("select_scatter", "diagonal_scatter", "as_strided_scatter")
+def _(g, name):
+    x = g.any(2)
+    d, e = g.dice.sample(range(x.dim()), 2)
+    offset, more = g.dice.randint(-2, 2), []
+    if name.startswith("select"):
+        more = [g.dim(x.dim()), 0]
+        more[1] = g.dice.randint(-x.shape[more[0]], x.shape[more[0]] - 1)
+        shape = x.select(*more).shape
+    elif name.startswith("diagonal"):
+        more = [offset, d, e - x.dim()]
+        shape = x.diagonal(*more).shape
+    else:
+        size = x.shape[d:d + 2]
+        more = [list(size), list(x.stride()[d:d + 2]), g.dice.randint(0, 2)]
+        shape = x.as_strided(*more).shape
+    return [x, same(g, list(shape), x), *more]
 
 
 @rule("index_copy", "index_add", "index_fill", "index_reduce")
@@ -561,7 +676,7 @@ def _(g, name):
     shape[d] = index.numel()
     source = g.tensor(shape=shape, what=kind(x))
     if name.startswith("index_fill"):
-        return [x, d, index, g.number()]
+        return [x, d, index, g.number() if name.endswith("Scalar") else g.tensor(0, 0, kind(x))]
     if source.dtype != x.dtype:
         source = g.new(shape, kind(x))
     if name.startswith("index_reduce"):
@@ -751,7 +866,7 @@ def _(g, name):
       "upsample_linear1d", "upsample_bilinear2d", "upsample_bicubic2d", "upsample_trilinear3d")
 def _(g, name):
     base, overload = name.split(".")
-    dims = int(base[-2])
+    dims = int(re.search(r"(\d)d", base)[1])
     x = floats(g, g.pick(1, 2), g.pick(1, 2, 3), *[g.pick(1, 2, 3, 4, 5, 6) for _ in range(dims)], finite=True)
     corners = [] if "nearest" in base else [g.chance(0.5)]
     size, factors = [g.dice.randint(1, 9) for _ in range(dims)], per_axis(g, dims, 1.0, 2.0, 2.0, 3.0, 0.5, 1.5)
@@ -764,13 +879,109 @@ def _(g, name):
     return [x, size] + corners
 
 
-@rule("pixel_shuffle", "pixel_unshuffle", "channel_shuffle")
+@rule("_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa")
+def _(g, name):
+    return RULES["upsample_bilinear2d"](g, name)
+
+
+@rule("im2col", "col2im")
+def _(g, name):
+    kernel, dilation = per_axis(g, 2, 1, 2, 3), per_axis(g, 2, 1, 1, 2)
+    padding, stride, size = per_axis(g, 2, 0, 0, 1, 2), per_axis(g, 2, 1, 2, 3), [g.dice.randint(1, 9) for _ in range(2)]
+    batch, c = g.pick([], [1], [2]), g.pick(1, 2)
+    if name.startswith("im2col"):
+        return [floats(g, *batch, c, *size), kernel, dilation, padding, stride]
+    places = math.prod((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, p, d, k, s in zip(size, padding, dilation, kernel, stride))
+    return [floats(g, *batch, c * math.prod(kernel), places), size, kernel, dilation, padding, stride]
+
+
+@rule("grid_sampler", "grid_sampler_2d", "grid_sampler_3d")
+def _(g, name):
+    dims = g.pick(2, 2, 3) if name.startswith("grid_sampler.") else int(name[13])
+    n = g.pick(1, 2)
+    grid = g.new([n] + [g.pick(1, 2, 3, 4) for _ in range(dims)] + [dims])
+    if g.chance(0.7):
+        grid = (grid / 3).to(grid.dtype)
+        g.made.append(grid)
+    if grid.dtype != torch.float32 or not grid.isfinite().all():
+        raise ValueError("no float32")
+    return [parameters(g, n, g.pick(1, 2, 3), *[g.pick(1, 2, 3, 5) for _ in range(dims)]), grid, g.pick(0, 1, 2) if dims == 2 else g.pick(0, 1), g.pick(0, 1, 2), g.chance(0.5)]
+
+
+@rule("torchvision.roi_align", "torchvision.roi_pool")
+def _(g, name):
+    x = parameters(g, g.pick(1, 2), g.pick(1, 2, 3), g.dice.randint(1, 9), g.dice.randint(1, 9))
+    rows, scale = [], g.pick(1.0, 0.5, 0.25, 2.0)
+    for _ in range(g.pick(1, 2, 4)):
+        corners = [g.dice.randint(-8, 80) / 8 for _ in range(4)]
+        rows.append([g.dice.randrange(x.shape[0])] + (corners if g.chance(0.2) else [min(corners[::2]), min(corners[1::2]), max(corners[::2]), max(corners[1::2])]))
+    rois = torch.tensor(rows, dtype=torch.float32)
+    g.made.append(rois)
+    args = [x, rois, scale, g.pick(1, 2, 3, 7), g.pick(1, 2, 3)]
+    return args + ([g.pick(-1, 0, 1, 2, 3), g.chance(0.5)] if "align" in name else [])
+
+
+@rule("torchvision.deform_conv2d")
+def _(g, name):
+    n, groups, parts, c, out = g.pick(1, 2), g.pick(1, 1, 2), g.pick(1, 1, 2), g.pick(1, 2), g.pick(1, 2, 3)
+    kernel, size = per_axis(g, 2, 1, 2, 3), [g.dice.randint(1, 6) for _ in range(2)]
+    stride, padding, dilation = per_axis(g, 2, 1, 2), per_axis(g, 2, 0, 1, 2), per_axis(g, 2, 1, 1, 2)
+    made = [(m + 2 * p - d * (k - 1) - 1) // s + 1 for m, p, d, k, s in zip(size, padding, dilation, kernel, stride)]
+    area, masked, channels = parts * math.prod(kernel), g.chance(0.5), groups * parts * c
+    return [parameters(g, n, channels, *size), parameters(g, groups * out, channels // groups, *kernel), parameters(g, n, 2 * area, *made),
+            parameters(g, n, area, *made) if masked else parameters(g, n, 1), parameters(g, groups * out), *stride, *padding, *dilation, groups, parts, masked]
+
+
+@rule("_grouped_mm")
+def _(g, name):
+    groups, k, m = g.pick(1, 2, 3), g.pick(4, 8), g.pick(4, 8)
+    ends = sorted(g.dice.randint(0, 6) for _ in range(groups))
+    ends = torch.tensor(ends, dtype=torch.int32)
+    ends.spans = (0, int(ends[-1]))
+    g.made.append(ends)
+    return [parameters(g, int(ends[-1]), k), parameters(g, groups, k, m)], {"offs": ends}
+
+
+@rule("qnnrt.fft")
+def _(g, name):
+    shape = [g.pick(1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13) for _ in range(g.pick(1, 1, 2, 3))]
+    while math.prod(shape) > 300:
+        shape[g.dice.randrange(len(shape))] = 1
+    dims = g.dice.sample(range(len(shape)), g.dice.randint(1, min(len(shape), 2)))
+    half, inverse = g.chance(0.4), g.chance(0.5)
+    length = [shape[d] if g.chance(0.6) else g.dice.randint(1, 10) for d in dims]
+    if half and inverse:
+        shape[dims[-1]] = length[-1] // 2 + 1
+    parts = 1 if half and not inverse else 2 if half else g.pick(1, 2)
+    return [parameters(g, *shape, parts), dims, length, inverse, half, g.pick(1.0, 1.0, 0.5, 1 / math.prod(length))]
+
+
+@rule("lstm", "gru", "rnn_tanh", "rnn_relu")
+def _(g, name):
+    base = name.split(".")[0]
+    gates, layers, ways, width, size = {"lstm": 4, "gru": 3}.get(base, 1), g.pick(1, 1, 2), g.pick(1, 1, 2), g.pick(1, 2, 3, 5), g.pick(1, 2, 4)
+    steps, batch, biases, swapped = g.pick(1, 2, 3, 6), g.pick(1, 2, 3), g.chance(0.7), g.chance(0.5)
+    out = g.dice.randint(1, width - 1) if base == "lstm" and width > 1 and g.chance(0.3) else width
+    x = parameters(g, *([batch, steps] if swapped else [steps, batch]), size)
+    states = [parameters(g, layers * ways, batch, out)] + ([parameters(g, layers * ways, batch, width)] if base == "lstm" else [])
+    weights, constant = [], g.chance(0.8)
+    for layer in range(layers):
+        for _ in range(ways):
+            shapes = [[gates * width, size if layer == 0 else ways * out], [gates * width, out]] + [[gates * width]] * (2 * biases) + [[out, width]] * (out != width)
+            weights += [(torch.tensor([g.dice.randint(-16, 16) / 16 for _ in range(math.prod(shape))])).reshape(shape) for shape in shapes]
+    for w in weights:
+        w.constant = constant
+        g.made.append(w)
+    return [x, states if base == "lstm" else states[0], weights, biases, layers, 0.0, False, ways == 2, swapped]
+
+
+@rule("pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle")
 def _(g, name):
     r, c = g.pick(1, 2, 3), g.pick(1, 2)
     if "unshuffle" in name:
         return [floats(g, *g.shape(0, 2), c, r * g.pick(1, 2), r * g.pick(1, 2)), r]
     if "channel" in name:
-        return [floats(g, g.pick(1, 2), c * r, g.pick(1, 2), g.pick(1, 2)), r]
+        return [floats(g, g.pick(1, 2), c * r, *[g.pick(1, 2) for _ in range(g.pick(1, 2, 2, 3))]), r]
     return [floats(g, *g.shape(0, 2), c * r * r, g.pick(1, 2, 3), g.pick(1, 2, 3)), r]
 
 
@@ -806,7 +1017,7 @@ def _(g, name):
 @rule("group_norm", "native_group_norm")
 def _(g, name):
     groups, c = g.pick(1, 2, 3), g.pick(1, 2)
-    x = floats(g, g.pick(1, 2), groups * c, *[g.pick(1, 2, 3, 4) for _ in range(g.pick(0, 1, 2, 2, 3))])
+    x = floats(g, g.pick(1, 2), groups * c, *[g.pick(1, 2, 3, 4) for _ in range(g.pick(0, 1, 2, 2, 3))], finite=name.startswith("native"))
     w, b = parameters(g, groups * c) if g.chance(0.6) else None, parameters(g, groups * c) if g.chance(0.6) else None
     if name.startswith("native"):
         return [x, w, b, x.shape[0], groups * c, math.prod(x.shape[2:]), groups, 1e-5]

@@ -109,7 +109,7 @@ def apply(op, args, kwargs):
     """Compute a node; return a list of tensors."""
     result = random_ops.op_of(op)(*args, **kwargs)
     result = list(result) if isinstance(result, (tuple, list)) else [result]
-    return [x.detach() for x in result]
+    return [x.detach().clone(memory_format=torch.contiguous_format) for x in result]     # not a view of another
 
 
 def generate(seed, number, ops, largest):
@@ -150,7 +150,7 @@ def generate(seed, number, ops, largest):
                     known[id(v)] = called
                     if getattr(v, "spans", None):
                         p.spans[called] = v.spans
-                    if dice.random() < 0.25 and (not v.dtype.is_floating_point or v.isfinite().all()):
+                    if (dice.random() < 0.25 or getattr(v, "constant", False)) and (not v.dtype.is_floating_point or v.isfinite().all()):
                         p.constants.add(called)
                 return Ref(known[id(v)])
             return [keep(w) for w in v] if isinstance(v, (list, tuple)) else v
@@ -169,7 +169,7 @@ def undefined(name, args, results):
         if random_ops.kind(x) != "i" or not reals or name.startswith(("arg", "max", "min", "topk", "sort", "searchsorted", "bucketize")):
             continue
         info = torch.iinfo(x.dtype)
-        if any(not ((y >= info.min) & (y <= min(info.max, 2**62))).all() for y in reals):
+        if any(not ((y.double() >= info.min) & (y.double() <= min(info.max, 2**62))).all() for y in reals):
             return True
     return False
 
@@ -323,9 +323,11 @@ def graph_of(programs, empty):
                     graph["ranges"][called] = [int(x.min()), int(x.max())]
                 made[name] = meta(called, x, (called, 0))
         for number, (op, args, kwargs, names) in enumerate(p.nodes):
-            node = {"name": head + "node%d" % number, "op_type": op if "::" in op or op.startswith("torchvision") else "aten." + op, "inputs": [], "outputs": [], "attrs": {}}
+            node = {"name": head + "node%d" % number, "op_type": op if op.startswith(("torchvision", "qnnrt")) else "aten." + op, "inputs": [], "outputs": [], "attrs": {}}
             there, sizes, masks = "", [], []
-            for argument, value in zip(random_ops.op_of(op)._schema.arguments, args):
+            schema = random_ops.op_of(op)._schema.arguments
+            named = [(a, kwargs[a.name]) for a in schema[len(args):] if isinstance(kwargs.get(a.name), Ref)]
+            for argument, value in list(zip(schema, args)) + named:
                 if isinstance(value, Ref):
                     node["inputs"].append(made[value])
                     there += "x"
@@ -339,7 +341,7 @@ def graph_of(programs, empty):
                     there += "-"
                 else:
                     node["attrs"][argument.name] = number_text(value)
-            node["attrs"].update({k: number_text(v) for k, v in kwargs.items()})
+            node["attrs"].update({k: number_text(v) for k, v in kwargs.items() if not isinstance(v, Ref)})
             if sizes:
                 node["attrs"]["_tensor_list_sizes"] = sizes
             if masks:
