@@ -1309,6 +1309,16 @@ static int qnnrt_ir__shape_binary(qnnrt_ir__shape *s)
     return 1;
 }
 
+/* Return the dtype of operands on each element: the result's, but of comparisons their own. */
+static qnnrt_dtype qnnrt_ir__operands(const qnnrt_ir_node *node)
+{
+    qnnrt_ir__shape s;
+    memset(&s, 0, sizeof(s));
+    s.node = node;
+    return node->outputs[0]->dtype != QNNRT_DTYPE_BOOL8 ? node->outputs[0]->dtype
+                                                        : qnnrt_ir__shape_join(&s, 0, 3, "other");
+}
+
 /* prelu: one weight, or one for each channel. */
 static int qnnrt_ir__shape_prelu(qnnrt_ir__shape *s)
 {
@@ -1388,10 +1398,10 @@ static int qnnrt_ir__shape_reduce(qnnrt_ir__shape *s)
     return qnnrt_ir__shape_dtype(s, s->dtype);
 }
 
-/* Give the result the dtype of a rule. 'b': bool; 'i': int64; 'p': int64 of a second output, of
-   places; 'f': float32 in place of integers; 'w': int64 in place of others, unless "dtype" is
-   given; 'q': int64 in place of bool. 'F': input 0 must be of floats; 'm': that, and there are two
-   outputs; 'n': the operands must not be floats. */
+/* Give the result the dtype of a rule. 'b': bool; 't': bool, of uint8 that; 'i': int64; 'p': int64
+   of a second output, of places; 'f': float32 in place of integers; 'w': int64 in place of others,
+   unless "dtype" is given; 'q': int64 in place of bool. 'F': input 0 must be of floats; 'm': that,
+   and there are two outputs; 'n': the operands must not be floats. */
 static int qnnrt_ir__shape_made(qnnrt_ir__shape *s, char rule)
 {
     const int kind = qnnrt_ir_dtype_kind(s->dtype);
@@ -1399,7 +1409,7 @@ static int qnnrt_ir__shape_made(qnnrt_ir__shape *s, char rule)
     if (rule == 'F' || rule == 'm') return qnnrt_ir__shape_floats(s, s->node->inputs[0]);
     if (rule == 'n' && kind == 2)
         return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "bits of floats have no meaning");
-    if (rule == 'b') s->dtype = QNNRT_DTYPE_BOOL8;
+    if (rule == 'b' || (rule == 't' && s->dtype != QNNRT_DTYPE_U8)) s->dtype = QNNRT_DTYPE_BOOL8;
     if (rule == 'f' && kind < 2 && !qnnrt_ir__attr_has(s->node, "rounding_mode"))
         s->dtype = QNNRT_DTYPE_F32;
     if (rule == 'i' || (rule == 'p' && s->index == 1) || (rule == 'q' && kind == 0) ||
@@ -1420,7 +1430,7 @@ QNNRT_IR__RULE(divide, binary, 'f')
 QNNRT_IR__RULE(compare, binary, 'b')
 QNNRT_IR__RULE(bits, binary, 'n')
 QNNRT_IR__RULE(sum, reduce, 'w')
-QNNRT_IR__RULE(any, reduce, 'b')
+QNNRT_IR__RULE(any, reduce, 't')
 QNNRT_IR__RULE(best, reduce, 'i')
 QNNRT_IR__RULE(extreme, reduce, 'p')             /* max.dim, min.dim: values and places */
 QNNRT_IR__RULE(norm, reduce, 'F')
@@ -2855,11 +2865,12 @@ static int qnnrt_ir__shape_slide(qnnrt_ir__shape *s, uint32_t n, const qnnrt_ir_
         int64_t *const dim = &s->dims[s->rank - n + i];
         const int64_t size = *dim;
         int64_t room = size + 2 * w->pad[i] - qnnrt_ir__times(w->dilation[i], w->kernel[i] - 1) - 1;
+        if (ceil) room += w->stride[i] - 1;
         if (room < 0)
             return qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH,
                                         "the window is larger than dimension %u",
                                         (unsigned)(s->rank - n + i));
-        *dim = (room + (ceil ? w->stride[i] - 1 : 0)) / w->stride[i] + 1;
+        *dim = room / w->stride[i] + 1;
         if (ceil && (*dim - 1) * w->stride[i] >= size + w->pad[i]) --*dim;
     }
     return 1;
@@ -6135,6 +6146,13 @@ static int64_t qnnrt_ir__wide_i(const qnnrt_ir__wide *x, int64_t at)
     return qnnrt_ir__wide_round(qnnrt_ir__wide_f(x, at));
 }
 
+/* Return an element as an integer that becomes a dtype. */
+static int64_t qnnrt_ir__wide_as(const qnnrt_ir__wide *x, int64_t at, qnnrt_dtype dtype)
+{
+    const double f = x->whole || dtype != QNNRT_DTYPE_BOOL8 ? 0 : qnnrt_ir__wide_f(x, at);
+    return f < 0 || f > 0 || f != f ? 1 : qnnrt_ir__wide_i(x, at);
+}
+
 /* Set an element to a float or to an integer. */
 static void qnnrt_ir__wide_put(qnnrt_ir__wide *x, int64_t at, double f)
 {
@@ -6427,7 +6445,7 @@ static int qnnrt_ir__eval_reduce(qnnrt_ir__eval *e)
         flat = k;
         for (d = 0; one && d < x->rank; ++d) if (bits >> d & 1) flat = w.at[d];
         qnnrt_ir__fold_add(what, order, &sums[w.place[0]], qnnrt_ir__wide_f(x, k),
-                           x->whole || cut ? qnnrt_ir__wide_i(x, k) : 0, flat);
+                           x->whole || cut ? qnnrt_ir__wide_as(x, k, e->out->dtype) : 0, flat);
     }
     for (k = 0; k < e->out->count; ++k) {
         const qnnrt_ir__sum *s = &sums[k];
@@ -6516,7 +6534,7 @@ static int qnnrt_ir__eval_softmax(qnnrt_ir__eval *e)
 /* =====================================================================================
    ELEMENTS                                                                    >>elements
    Operators on each element, as recipes: words in postfix order.
-   Needs: >>attr >>wide >>eval_math     Knows nothing of: layouts
+   Needs: >>dtype >>attr >>shape_math >>number >>wide >>eval_math     Knows nothing of: layouts
    ===================================================================================== */
 
 /* What qnnrt_ir_recipe() returns. A name with its overload goes before others. mode: a text among
@@ -6780,6 +6798,37 @@ static void qnnrt_ir__cook_literal(const char *word, qnnrt_dtype dtype, qnnrt_ir
     number->i = qnnrt_ir__wide_round(number->f);
 }
 
+/* Return an integer as an operand of a dtype: it wraps. */
+static int64_t qnnrt_ir__cook_wrap(int64_t i, qnnrt_dtype dtype)
+{
+    return dtype == QNNRT_DTYPE_U8 ? (int64_t)(uint8_t)i : dtype == QNNRT_DTYPE_I8 ? (int8_t)i :
+           dtype == QNNRT_DTYPE_I16 ? (int16_t)i : dtype == QNNRT_DTYPE_I32 ? (int32_t)i : i;
+}
+
+/* Return a float as an operand of a dtype. */
+static double qnnrt_ir__cook_round(double f, qnnrt_dtype dtype)
+{
+    unsigned char bytes[8];
+    if (dtype == QNNRT_DTYPE_F32) return (double)(float)f;
+    qnnrt_ir_element_put(bytes, dtype, 0, f);
+    return qnnrt_ir_element_float(bytes, dtype);
+}
+
+/* Give a number the dtype of the operands, as PyTorch does. Limits of integers do not wrap. */
+static void qnnrt_ir__cook_number(const qnnrt_ir_node *node, qnnrt_ir_attr *number)
+{
+    const qnnrt_dtype dtype = qnnrt_ir__operands(node);
+    const int limits = strncmp(node->op, "clamp", 5) == 0 || strncmp(node->op, "hardt", 5) == 0;
+    const int test = node->outputs[0]->dtype == QNNRT_DTYPE_BOOL8;
+    if (qnnrt_ir_dtype_kind(dtype) == 1) {
+        number->kind = QNNRT_IR_INT;
+        if (!limits) number->i = qnnrt_ir__cook_wrap(number->i, dtype);
+        number->f = (double)number->i;
+    } else if (dtype == QNNRT_DTYPE_F32 || (test && qnnrt_ir_dtype_kind(dtype) == 2)) {
+        if (fabs(number->f) < 3.4e38) number->f = qnnrt_ir__cook_round(number->f, dtype);
+    }
+}
+
 QNNRT_IR_API int qnnrt_ir_recipe_operand(const qnnrt_ir_node *node, const char *word,
                                          qnnrt_ir_attr *number)
 {
@@ -6812,15 +6861,10 @@ QNNRT_IR_API int qnnrt_ir_recipe_operand(const qnnrt_ir_node *node, const char *
     number->kind = !qnnrt_ir__attr_absent(attr) && attr->kind == QNNRT_IR_FLOAT ? QNNRT_IR_FLOAT
                                                                                 : QNNRT_IR_INT;
     number->f = qnnrt_ir_float(node, name, 0);
-    number->i = qnnrt_ir_int(node, name, 0);
+    number->i = number->kind == QNNRT_IR_INT ? qnnrt_ir_int(node, name, 0)
+                                             : qnnrt_ir__wide_round(number->f);
+    qnnrt_ir__cook_number(node, number);
     return -1;
-}
-
-/* Return an integer as an operand of a dtype: it wraps. */
-static int64_t qnnrt_ir__cook_wrap(int64_t i, qnnrt_dtype dtype)
-{
-    return dtype == QNNRT_DTYPE_U8 ? (int64_t)(uint8_t)i : dtype == QNNRT_DTYPE_I8 ? (int8_t)i :
-           dtype == QNNRT_DTYPE_I16 ? (int16_t)i : dtype == QNNRT_DTYPE_I32 ? (int32_t)i : i;
 }
 
 /* Read the recipe of a node. */
@@ -6845,8 +6889,7 @@ static void qnnrt_ir__cook_read(qnnrt_ir__cook *cook, const qnnrt_ir_node *node)
         if (i < QNNRT_IR__WORDS) continue;
         cook->operand[at] = qnnrt_ir_recipe_operand(node, words, &number);
         cook->f[at] = number.f;
-        cook->i[at] = number.f > -9e18 && number.f < 9e18 ?
-            qnnrt_ir__cook_wrap(number.i, node->outputs[0]->dtype) : number.i;
+        cook->i[at] = number.i;
         if (number.kind == QNNRT_IR_FLOAT) cook->whole = 0;
     }
 }
@@ -6919,13 +6962,14 @@ static void qnnrt_ir__cook_run(qnnrt_ir__cook *cook, int64_t n, int64_t ones)
     QNNRT_IR__MUST(top == 1);
 }
 
-/* Read n elements, at their places or from `at` on. Operands have the dtype of a result that is not
-   bool: integers beside float32 are rounded to it. */
+/* Read n elements, at their places or from `at` on, as operands of a dtype: integers and float64
+   beside narrower floats are rounded to these. */
 static void qnnrt_ir__cook_load(const qnnrt_ir__cook *cook, qnnrt_ir__lane *to, int64_t n,
                                 const qnnrt_ir__wide *x, const int64_t *places, int64_t at,
                                 qnnrt_dtype dtype)
 {
-    const int rounds = x->whole && dtype == QNNRT_DTYPE_F32;
+    const int rounds = qnnrt_ir_dtype_kind(dtype) == 2 && dtype != QNNRT_DTYPE_F64 &&
+                       (x->whole || x->dtype == QNNRT_DTYPE_F64);
     int64_t k;
     float f;
     if (places == NULL && x->dtype == QNNRT_DTYPE_F32) {
@@ -6937,7 +6981,7 @@ static void qnnrt_ir__cook_load(const qnnrt_ir__cook *cook, qnnrt_ir__lane *to, 
     } else for (k = 0; k < n; ++k) {
         const int64_t place = places != NULL ? places[k] : at + k;
         if (cook->whole) to[k].i = qnnrt_ir__cook_wrap(qnnrt_ir__wide_i(x, place), dtype);
-        else if (rounds) to[k].f = (double)(float)qnnrt_ir__wide_i(x, place);
+        else if (rounds) to[k].f = qnnrt_ir__cook_round(qnnrt_ir__wide_f(x, place), dtype);
         else to[k].f = qnnrt_ir__wide_f(x, place);
     }
 }
@@ -6962,6 +7006,8 @@ static int qnnrt_ir__eval_element(qnnrt_ir__eval *e)
     qnnrt_ir__wide x[3];
     qnnrt_ir__walk w;
     qnnrt_ir__cook cook;
+    const qnnrt_dtype dtype = e->out->dtype != QNNRT_DTYPE_BOOL8 ? e->out->dtype
+                                                                 : qnnrt_ir__operands(e->node);
     const int channels = strncmp(e->node->op, "prelu", 5) == 0 && e->in[1].rank == 1;
     int64_t places[3][QNNRT_IR__COOKED];
     int i, used, walks = 0, flat[3];
@@ -6987,7 +7033,7 @@ static int qnnrt_ir__eval_element(qnnrt_ir__eval *e)
         for (i = 0; i < used; ++i)
             if (x[i].bytes > 0)
                 qnnrt_ir__cook_load(&cook, cook.in[i], n, &x[i], flat[i] ? NULL : places[i], at,
-                                    e->out->dtype);
+                                    dtype);
         qnnrt_ir__cook_run(&cook, n, e->out->dtype == QNNRT_DTYPE_BOOL8 ? 1 : -1);
         if (cook.whole)
             for (k = 0; k < n; ++k) qnnrt_ir__wide_set(e->out, at + k, cook.stack[0][k].i);
@@ -7004,7 +7050,7 @@ static int qnnrt_ir__eval_element(qnnrt_ir__eval *e)
 /* =====================================================================================
    EVALUATION: MOVES                                                         >>eval_move
    Operators that copy, select, repeat and make elements.
-   Needs: >>attr >>shape >>infer >>wide >>eval_math     Knows nothing of: arithmetic
+   Needs: >>attr >>shape >>infer >>wide >>eval_math >>elements     Knows nothing of: arithmetic
    ===================================================================================== */
 
 /* Copy all elements in their order: casts, views, getitem. */
@@ -7201,13 +7247,16 @@ static int qnnrt_ir__eval_fill(qnnrt_ir__eval *e)
 static int qnnrt_ir__eval_arange(qnnrt_ir__eval *e)
 {
     double begin = qnnrt_ir_float(e->node, "start", 0), step = qnnrt_ir_float(e->node, "step", 1);
+    double end = qnnrt_ir_float(e->node, "end", 0);
     const int64_t last = e->out->count - 1;
-    const double end = qnnrt_ir_float(e->node, "end", 0);
     const double base = qnnrt_ir_float(e->node, "base", 10);
     const int steps = qnnrt_ir__attr_has(e->node, "steps");
     int64_t k;
-    if (e->out->whole && !steps) modf(begin, &begin);    /* both become integers first */
-    if (e->out->whole) modf(step, &step);
+    if (e->out->whole) {                                 /* they become integers first */
+        begin = (double)qnnrt_ir__cook_wrap(qnnrt_ir__wide_round(begin), e->out->dtype);
+        end = (double)qnnrt_ir__cook_wrap(qnnrt_ir__wide_round(end), e->out->dtype);
+        modf(step, &step);
+    }
     for (k = 0; k <= last; ++k) {
         double f = begin + (double)k * step;
         if (steps)                                       /* linspace, logspace: from both ends */
@@ -7342,6 +7391,7 @@ static int qnnrt_ir__eval_gather(qnnrt_ir__eval *e)
 static void qnnrt_ir__move_join(qnnrt_ir__wide *out, int64_t at, const qnnrt_ir__wide *x,
                                 int64_t from, char by, double factor)
 {
+    if (out->dtype == QNNRT_DTYPE_BOOL8) factor = factor < 0 || factor > 0;
     if (by == '=') {
         qnnrt_ir__wide_move(out, at, x, from);
     } else if (out->whole && x->whole) {
@@ -7538,7 +7588,7 @@ static int qnnrt_ir__eval_scan(qnnrt_ir__eval *e)
                 qnnrt_ir__wide_move(e->out, at, x, from + best * inner);
                 qnnrt_ir__wide_set(&e->out[1], at, best);
             } else if (e->out->whole) {
-                const uint64_t i = (uint64_t)qnnrt_ir__wide_i(x, at);
+                const uint64_t i = (uint64_t)qnnrt_ir__wide_as(x, at, e->out->dtype);
                 whole = what == 'p' ? whole * i : whole + i;
                 qnnrt_ir__wide_set(e->out, at, (int64_t)whole);
             } else {
@@ -8049,6 +8099,8 @@ static int qnnrt_ir__gemm_matmul(qnnrt_ir__eval *e, size_t first)
         p.plus.step = all.stride[2][rank + 1];
         p.alpha = qnnrt_ir_float(e->node, "alpha", 1);
         p.beta = qnnrt_ir_float(e->node, "beta", 1);
+        if (p.beta == 0) p.plus.x = NULL;                /* not read: not even NaN */
+        if (p.alpha == 0 && e->node->op[0] == 'a') p.depth = 0;
     }
     for (i = 0; i < e->out->count; i += p.rows * p.columns, qnnrt_ir__walk_next(&w)) {
         p.a.at = w.place[0] * p.rows * p.depth;
@@ -9172,7 +9224,7 @@ static void qnnrt_ir__regions_bin(qnnrt_ir__eval *e, int64_t roi, int64_t image,
     const qnnrt_ir__wide *x = &e->in[0];
     const int64_t area = x->dims[2] * x->dims[3], bins = e->out->dims[2] * e->out->dims[3];
     const int64_t row = bin / e->out->dims[3], column = bin % e->out->dims[3];
-    const double share = 1 / (double)(parts[0] * parts[1]);
+    const double share = 1 / (double)(parts[0] * parts[1] > 1 ? parts[0] * parts[1] : 1);
     int64_t i, k, c;
     for (c = 0; c < x->dims[1]; ++c) {
         double sum = 0;
@@ -9254,7 +9306,7 @@ static int qnnrt_ir__eval_regions(qnnrt_ir__eval *e)
             if (!aligned && !(wide > 1)) wide = 1;
             size[d] = wide / bins;
             parts[d] = sampling > 0 ? sampling :
-                       (int64_t)qnnrt_ir__image_clip(ceil(size[d]), 1, QNNRT_IR__PARTS + 1);
+                       (int64_t)qnnrt_ir__image_clip(ceil(size[d]), 0, QNNRT_IR__PARTS + 1);
             if (!pool && parts[d] > QNNRT_IR__PARTS)
                 return qnnrt_ir__eval_no(e, "a region has too many parts");
         }

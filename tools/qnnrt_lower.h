@@ -1595,7 +1595,7 @@ static int32_t qnnrt_lower__op_as(qnnrt_lower__job *job, const char *type, const
                                   const qnnrt_lower__params *params)
 {
     const qnnrt_lower_tensor *from = qnnrt_lower__at(job, x);
-    int64_t dims[QNNRT_LOWER__RANK];
+    int64_t dims[QNNRT_LOWER__RANK] = {0};
     uint32_t i;
     for (i = 0; i < from->rank; ++i) dims[i] = from->dims[i];
     return qnnrt_lower__op(job, type, inputs, input_count, dtype, from->rank, dims, params);
@@ -2798,9 +2798,11 @@ static void qnnrt_lower__do_reduce(qnnrt_lower__job *job)
     const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
     const uint32_t axes = qnnrt_lower__axes(job->node, x.rank);
+    const int test = dtype == QNNRT_DTYPE_BOOL8 || strncmp(op, "any", 3) == 0 ||
+                     strncmp(op, "all", 3) == 0;
     uint32_t i;
-    qnnrt_lower__view_cast(job, &x, dtype);
-    if (dtype == QNNRT_DTYPE_BOOL8)      /* counted or compared as floats: HTP errs in integers */
+    qnnrt_lower__view_cast(job, &x, test ? QNNRT_DTYPE_BOOL8 : dtype);
+    if (test)                            /* counted or compared as floats: HTP errs in integers */
         qnnrt_lower__view_cast(job, &x, job->lower->compute);
     if (type[6] == 'P' && (target == QNNRT_LOWER_HTP ||
                            (target == QNNRT_LOWER_CPU && dtype == QNNRT_DTYPE_I32))) {
@@ -2810,6 +2812,7 @@ static void qnnrt_lower__do_reduce(qnnrt_lower__job *job)
     } else {
         qnnrt_lower__reduce(job, type, &x, axes);
     }
+    if (test) qnnrt_lower__view_cast(job, &x, QNNRT_DTYPE_BOOL8);
     qnnrt_lower__view_cast(job, &x, dtype);
     qnnrt_lower__set_reduced(job, 0, &x, axes);
 }
@@ -3171,7 +3174,11 @@ static void qnnrt_lower__do_addmm(qnnrt_lower__job *job)
     qnnrt_lower__view bias = qnnrt_lower__view_of(job, node->inputs[0], 1), pair[2];
     qnnrt_lower__view x = qnnrt_lower__in(job, 1), y = qnnrt_lower__in(job, 2);
     int32_t t;
-    if (out->rank == 2 && y.value != NULL && bias.value != NULL && bias.rank == 1 &&
+    if (alpha == 0) {
+        qnnrt_lower__refuse(job->graph, "Compute it on the host.", "alpha is 0");
+        return;
+    }
+    if (out->rank == 2 && y.value != NULL && bias.value != NULL && bias.rank == 1 && beta != 0 &&
         bias.dims[0] == y.dims[1]) {
         static const uint32_t turned[2] = {1, 0};
         const int64_t dims[2] = {y.dims[1], y.dims[0]};
@@ -3187,6 +3194,10 @@ static void qnnrt_lower__do_addmm(qnnrt_lower__job *job)
     }
     t = qnnrt_lower__product(job, &x, &y, 0, out->rank, out->dims);
     t = qnnrt_lower__linear_map(job, t, alpha, 0);
+    if (beta == 0) {                                     /* the bias is not read */
+        qnnrt_lower__set(job, 0, t, NULL);
+        return;
+    }
     pair[0] = bias;
     if (beta != 1 && bias.value != NULL) {
         pair[0].scale = beta;
@@ -5418,6 +5429,7 @@ static void qnnrt_lower__do_scatter(qnnrt_lower__job *job)
     const int rows = strncmp(node->op, "index_", 6) == 0;
     const uint32_t reduction = way != NULL ? (strchr("pm", way->text[0]) != NULL ? 2 : 1)
                                            : strstr(node->op, "_add") != NULL;
+    double alpha = qnnrt_ir_float(node, "alpha", 1);
     qnnrt_lower__view x = qnnrt_lower__in(job, 0), index = qnnrt_lower__in(job, 1), from;
     const qnnrt_dtype dtype = x.dtype, own = dtype == QNNRT_DTYPE_BOOL8 ? QNNRT_DTYPE_I32 : dtype;
     const uint32_t axis = qnnrt_lower__axis(node, "dim", x.rank, 0);
@@ -5432,7 +5444,7 @@ static void qnnrt_lower__do_scatter(qnnrt_lower__job *job)
         return;
     }
     qnnrt_lower__view_cast(job, &x, own);
-    from = qnnrt_lower__operand(job, 2, "value", own);
+    from = qnnrt_lower__operand(job, 2, "value", dtype);
     qnnrt_lower__view_cast(job, &from, own);
     for (d = 0; d < x.rank; ++d) {
         if (!rows) pieces *= index.dims[d];
@@ -5446,8 +5458,8 @@ static void qnnrt_lower__do_scatter(qnnrt_lower__job *job)
     if (inputs[1] == QNNRT_LOWER__NONE) return;
     dims[0] = pieces;
     dims[1] = width;
-    inputs[2] = qnnrt_lower__linear_map(job, qnnrt_lower__plain(job, &from),
-                                        qnnrt_ir_float(node, "alpha", 1), 0);
+    if (dtype == QNNRT_DTYPE_BOOL8 && alpha != 0) alpha = 1;
+    inputs[2] = qnnrt_lower__linear_map(job, qnnrt_lower__plain(job, &from), alpha, 0);
     inputs[2] = from.rank == x.rank ? qnnrt_lower__reshape(job, inputs[2], 2, dims)
                                     : qnnrt_lower__fill(job, inputs[2], 2, dims);
     dims[0] = (int64_t)qnnrt_lower__count(x.rank, x.dims) / width;

@@ -58,7 +58,7 @@ static float round_even(float x)
 
 static float sign_of(float x)
 {
-    return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x;
+    return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : isnan(x) ? 0.0f : x;
 }
 
 static void unary_reals(const ref_node *node, uint32_t operation, float *v, uint64_t count)
