@@ -55,7 +55,7 @@
    ROOMS (search for the tag)
        >>builder >>attributes >>make >>known         the floor
        >>element >>move >>index >>reduce >>net >>image >>resize >>sequence >>attention >>loss
-       >>signal >>table >>walk >>public
+       >>signal >>quant >>table >>walk >>public
 */
 #ifndef QNNRT_ONNX_GRAPH_H
 #define QNNRT_ONNX_GRAPH_H
@@ -751,7 +751,18 @@ static const char *qnnrt_og__dtype_of(const qnnrt_og__value *value)
 
 static qnnrt_og__value *qnnrt_og__cast(qnnrt_og *b, qnnrt_og__value *value, qnnrt_dtype dtype)
 {
+    static const struct { qnnrt_dtype dtype; int64_t low, high; } small[] = {
+        { QNNRT_DTYPE_U8, 0, 255 }, { QNNRT_DTYPE_I8, -128, 127 },
+            { QNNRT_DTYPE_I16, -32768, 32767 },
+    };
+    size_t i;
     if (b->failed || value == NULL || value->dtype == dtype) return value;
+    /* What does not fit is undefined in ONNX. Clipped, libraries can prove that all does. */
+    for (i = 0; i < 3 && qnnrt_ir_dtype_kind(value->dtype) == 2 && value->data == NULL; ++i)
+        if (small[i].dtype == dtype)
+            value = qnnrt_og__make(b, "clamp.default(to.dtype(%v, dtype='int32'), min=%i, max=%i)",
+                                   value,
+                                   small[i].low, small[i].high);
     return qnnrt_og__make(b, "to.dtype(%v, dtype=%s)", value, qnnrt_ir_dtype_name(dtype));
 }
 
@@ -1969,64 +1980,61 @@ static void qnnrt_og__do_argmin(qnnrt_og *b)
     qnnrt_og__arg(b, "argmin.default(%v, dim=%i, keepdim=%b)");
 }
 
+/* Positions 0 .. count - 1 as floats, along dimension `at` of 3. */
+static qnnrt_og__value *qnnrt_og__counted(qnnrt_og *b, int64_t count, int at)
+{
+    int64_t dims[3] = { 1, 1, 1 };
+    dims[at] = count;
+    return qnnrt_og__view(b, qnnrt_og__make(b,
+                                    "arange.start_step(start=0.0, end=%i, dtype='float32')", count),
+                          dims, 3);
+}
+
+/* How many elements of its row come before each element of x [rows, n]: larger (or smaller) ones,
+   and equal ones with a smaller index. */
+static qnnrt_og__value *qnnrt_og__ranks(qnnrt_og *b, qnnrt_og__value *x, int largest)
+{
+    const int64_t n = x->dims[1], last = 2;
+    int64_t dims[3], i, j;
+    double *earlier = (double *)qnnrt_og__room(b, (uint64_t)(n * n), sizeof(*earlier));
+    qnnrt_og__value *before;
+    if (b->failed) return NULL;
+    for (i = 0; i < n; ++i) for (j = 0; j < i; ++j) earlier[i * n + j] = 1;
+    dims[0] = 1;
+    dims[1] = dims[2] = n;
+    before = qnnrt_og__make(b, largest ? "x = %v; gt.Tensor(unsqueeze.default(x, dim=1), "
+                                         "unsqueeze.default(x, dim=2))"
+                                       : "x = %v; lt.Tensor(unsqueeze.default(x, dim=1), "
+                                         "unsqueeze.default(x, dim=2))", x);
+    before = qnnrt_og__make(b, "x = %v; logical_or.default(%v, logical_and.default(eq.Tensor("
+                               "unsqueeze.default(x, dim=1), unsqueeze.default(x, dim=2)), %v))", x,
+                            before, qnnrt_og__numbers(b, QNNRT_DTYPE_BOOL8, 3, dims, earlier));
+    return qnnrt_og__make(b, "sum.dim_IntList(to.dtype(%v, dtype='float32'), dim=%l)", before,
+                          &last, 1);
+}
+
 /* The k largest (or smallest) elements of rows x [rows, n], and their places; of equal ones the
    first comes first, which libraries do not promise: by counting what is before each element. */
 static void qnnrt_og__ranked(qnnrt_og *b, qnnrt_og__value *x, int64_t k, int largest)
 {
-    const int64_t n = x->dims[1], last = 2;
     const qnnrt_dtype dtype = x->dtype;
-    int64_t dims[3], i, j;
-    double *earlier = (double *)qnnrt_og__room(b, (uint64_t)(n * n), sizeof(*earlier));
-    qnnrt_og__value *rank, *hit, *iota;
-    if (b->failed) return;
-    for (i = 0; i < n; ++i) for (j = 0; j < i; ++j) earlier[i * n + j] = 1;
-    dims[0] = 1;
-    dims[1] = dims[2] = n;
-    rank =
-        qnnrt_og__make(b, largest
-                       ? "x = %v; i = unsqueeze.default(x, dim=2); j = unsqueeze.default(x, "
-                                  "dim=1); logical_or.default(gt.Tensor(j, i), logical_and.default("
-                                       "eq.Tensor(j, i), %v))"
-                                    
-                                        
-                                            
-                                                
-                                                    
-                                                        
-                                                            
-                                                                
-                                                                    
-                                                                        
-                                                                            
-                                                                                
-                                                                                    
-                                                                                        
-                                                                                            
-                                                                                                
-                              : "x = %v; i = unsqueeze.default(x, dim=2); j = unsqueeze.default(x, "
-                                  "dim=1); logical_or.default(lt.Tensor(j, i), logical_and.default("
-                                       "eq.Tensor(j, i), %v))",
-                          x, qnnrt_og__numbers(b, QNNRT_DTYPE_BOOL8, 3, dims, earlier));
-    rank = qnnrt_og__make(b, "sum.dim_IntList(to.dtype(%v, dtype='float32'), dim=%l)", rank, &last,
-                          1);
-    dims[1] = k;
-    dims[2] = 1;
-    iota = qnnrt_og__view(b, qnnrt_og__make(b,
-                                  "arange.start_step(start=0.0, end=%i, dtype='float32')", k), dims,
-                          3);
-    hit = qnnrt_og__make(b, "eq.Tensor(unsqueeze.default(%v, dim=1), %v)", rank, iota);
-    dims[1] = 1;
-    dims[2] = n;
-    iota = qnnrt_og__view(b, qnnrt_og__make(b,
-                                  "arange.start_step(start=0.0, end=%i, dtype='float32')", n), dims,
-                          3);
+    const int64_t last = 2, low = dtype == QNNRT_DTYPE_U8 ? 0 : dtype == QNNRT_DTYPE_I8 ? -128 :
+                                  dtype == QNNRT_DTYPE_I16 ? -32768 : -(INT64_C(1) << 31);
+    qnnrt_og__value *hit = qnnrt_og__make(b, "eq.Tensor(unsqueeze.default(%v, dim=1), %v)",
+                                          qnnrt_og__ranks(b, x, largest),
+                                              qnnrt_og__counted(b, k, 1));
     b->out[1] = qnnrt_og__make(b, "sum.dim_IntList(where.ScalarOther(%v, %v, other=0.0), dim=%l)",
                                hit,
-                               iota, &last, 1);
+                               qnnrt_og__counted(b, x->dims[1], 2), &last, 1);
     b->out[1] = qnnrt_og__cast(b, b->out[1], QNNRT_DTYPE_I64);
-    b->out[0] =
-        qnnrt_og__make(b, "sum.dim_IntList(where.ScalarOther(%v, unsqueeze.default(%v, dim=1), "
-                                  "other=0), dim=%l)", hit, x, &last, 1);
+    if (qnnrt_ir_dtype_kind(dtype) == 2)
+        b->out[0] =
+            qnnrt_og__make(b, "sum.dim_IntList(where.ScalarOther(%v, unsqueeze.default(%v, dim=1),"
+                                      " other=0), dim=%l)", hit, x, &last, 1);
+    else
+        b->out[0] =
+            qnnrt_og__make(b, "amax.default(where.ScalarOther(%v, unsqueeze.default(%v, dim=1), "
+                                      "other=%i), dim=%l)", hit, x, low, &last, 1);
     b->out[0] = qnnrt_og__cast(b, b->out[0], dtype);
 }
 
@@ -2729,6 +2737,44 @@ static void qnnrt_og__do_max_pool(qnnrt_og *b)
                                w.dilation, w.n);
 }
 
+/* Averages of windows that are not dilated: three dimensions as two, then the first one. */
+static qnnrt_og__value *qnnrt_og__average(qnnrt_og *b, qnnrt_og__value *x,
+                                          const qnnrt_og__window *w, const int64_t *pad,
+                                          int counted)
+{
+    const char *const recipe = "avg_pool2d.default(%v, kernel_size=%l, stride=%l, padding=%l, "
+                               "count_include_pad=%b)";
+    int64_t dims[5], view[4], kernel[2], stride[2], more[2];
+    if (b->failed) return NULL;
+    if (w->n == 1)
+        return qnnrt_og__make(b, "avg_pool1d.default(%v, kernel_size=%l, stride=%l, padding=%l, "
+                                 "count_include_pad=%b)", x, w->kernel, 1, w->stride, 1, pad, 1,
+                                     counted);
+    if (w->n == 2) return qnnrt_og__make(b, recipe, x, w->kernel, 2, w->stride, 2, pad, 2, counted);
+    memcpy(dims, x->dims, sizeof dims);
+    view[0] = dims[0] * dims[1];
+    memcpy(view + 1, dims + 2, 3 * sizeof(*view));
+    x = qnnrt_og__make(b, recipe, qnnrt_og__view(b, x, view, 4), w->kernel + 1, 2, w->stride + 1,
+                       2, pad + 1, 2,
+                       counted);
+    if (b->failed) return NULL;
+    dims[3] = x->dims[2];
+    dims[4] = x->dims[3];
+    view[1] = 1;
+    view[2] = dims[2];
+    view[3] = dims[3] * dims[4];
+    kernel[0] = w->kernel[0];
+    stride[0] = w->stride[0];
+    more[0] = pad[0];
+    kernel[1] = stride[1] = 1;
+    more[1] = 0;
+    x = qnnrt_og__make(b, recipe, qnnrt_og__view(b, x, view, 4), kernel, 2, stride, 2, more, 2,
+                       counted);
+    if (b->failed) return NULL;
+    dims[2] = x->dims[2];
+    return qnnrt_og__view(b, x, dims, 5);
+}
+
 /* Sums of windows divided by a number for each: that of the elements in the window. counted: those
    of the padding, too. divide: 0: leave the sums. */
 static qnnrt_og__value *qnnrt_og__sums(qnnrt_og *b, qnnrt_og__value *x, const qnnrt_og__window *w,
@@ -2736,18 +2782,14 @@ static qnnrt_og__value *qnnrt_og__sums(qnnrt_og *b, qnnrt_og__value *x, const qn
 {
     const int64_t channels = x->dims[1], whole = qnnrt_og__product(w->kernel, 0, (uint32_t)w->n);
     int64_t shape[5] = { 1, 1, 1, 1, 1 }, i, place[3] = { 0 };
+    static const int64_t none[3] = { 0, 0, 0 };
     const int64_t count = qnnrt_og__product(w->out, 0, (uint32_t)w->n);
     double *numbers = (double *)qnnrt_og__room(b, (uint64_t)count, sizeof(*numbers));
-    char room[160];
     int k;
     x = qnnrt_og__window_pad(b, x, w, 0);
     if (b->failed) return NULL;
     if (!w->dilated) {
-        x = qnnrt_og__make(b, qnnrt_og__dimensional(room,
-                                                    "avg_pool%dd.default(%%v, kernel_size=%%l, "
-                                                          "stride=%%l)", w->n), x, w->kernel, w->n,
-                                                              w->stride,
-                           w->n);
+        x = qnnrt_og__average(b, x, w, none, 1);
     } else {
         qnnrt_og__window plain = *w;
         shape[0] = channels;
@@ -2790,7 +2832,6 @@ static void qnnrt_og__do_average_pool(qnnrt_og *b)
     const int counted = qnnrt_og__int(b, "count_include_pad", 0) != 0;
     const int ceiling = qnnrt_og__int(b, "ceil_mode", 0) != 0;
     qnnrt_og__window w;
-    char room[160];
     int i, plain;
     if (!qnnrt_og__window_read(b, &w, NULL)) return;
     plain = w.even && !w.dilated && !ceiling;
@@ -2799,10 +2840,7 @@ static void qnnrt_og__do_average_pool(qnnrt_og *b)
         b->out[0] = qnnrt_og__sums(b, b->in[0], &w, counted, 1);
         return;
     }
-    b->out[0] = qnnrt_og__make(b, qnnrt_og__dimensional(room,
-                                                "avg_pool%dd.default(a, kernel_size=%%l, stride=%%l"
-                                                      ", padding=%%l, count_include_pad=%%b)", w.n),
-                               w.kernel, w.n, w.stride, w.n, w.before, w.n, counted);
+    b->out[0] = qnnrt_og__average(b, b->in[0], &w, w.before, counted);
 }
 
 static void qnnrt_og__do_lp_pool(qnnrt_og *b)
@@ -3125,15 +3163,39 @@ static void qnnrt_og__do_affine_grid(qnnrt_og *b)
     }
 }
 
+/* Where each tap of each window lies in an image: int64 [taps * windows]. */
+static qnnrt_og__value *qnnrt_og__columns(qnnrt_og *b, int n, const int64_t *kernel,
+                                          const int64_t *stride,
+                                          const int64_t *dilation, const int64_t *out,
+                                              const int64_t *wide)
+{
+    const int64_t taps = qnnrt_og__product(kernel, 0, (uint32_t)n);
+    const int64_t cells = qnnrt_og__product(out, 0, (uint32_t)n), count = taps * cells;
+    double *at = (double *)qnnrt_og__room(b, (uint64_t)count, sizeof(*at));
+    int64_t k, c;
+    int i;
+    for (k = 0; k < taps && at != NULL; ++k)
+        for (c = 0; c < cells; ++c) {
+            int64_t tap = k, cell = c, place = 0, step = 1;
+            for (i = n - 1; i >= 0; --i) {
+                place += step * (cell % out[i] * stride[i] + tap % kernel[i] * dilation[i]);
+                step *= wide[i];
+                cell /= out[i];
+                tap /= kernel[i];
+            }
+            at[k * cells + c] = (double)place;
+        }
+    return at == NULL ? NULL : qnnrt_og__numbers(b, QNNRT_DTYPE_I64, 1, &count, at);
+}
+
 /* Columns back to images: what several columns have is added up. */
 static void qnnrt_og__do_col2im(qnnrt_og *b)
 {
     const qnnrt_og__value *x = b->in[0];
     int64_t image[5], kernel[5], stride[5], dilation[5], pads[10] = { 0 }, out[5], wide[5];
-    int64_t dims[8], before[8] = { 0 }, after[8] = { 0 }, taps, cells, k, c, total = 1;
+    int64_t dims[8], before[8] = { 0 }, after[8] = { 0 }, taps, cells, total = 1;
     const int n = qnnrt_og__read_ints(b, b->in[1], "image_shape", image, 5);
-    double *at;
-    qnnrt_og__value *y;
+    qnnrt_og__value *y, *places;
     int i;
     if (qnnrt_og__read_ints(b, b->in[2], "block_shape", kernel, 5) != n || n < 1 || x->rank != 3) {
         qnnrt_og__fail(b, QNNRT_E_MISMATCH, "image_shape, block_shape and input do not fit");
@@ -3158,30 +3220,16 @@ static void qnnrt_og__do_col2im(qnnrt_og *b)
                        (long long)cells);
         return;
     }
-    at = (double *)qnnrt_og__room(b, (uint64_t)(taps * cells), sizeof(*at));
-    if (at == NULL) return;
-    for (k = 0; k < taps; ++k)
-        for (c = 0; c < cells; ++c) {
-            int64_t tap = k, cell = c, place = 0, step = 1;
-            for (i = n - 1; i >= 0; --i) {
-                place += step * (cell % out[i] * stride[i] + tap % kernel[i] * dilation[i]);
-                step *= wide[i];
-                cell /= out[i];
-                tap /= kernel[i];
-            }
-            at[k * cells + c] = (double)place;
-        }
+    places = qnnrt_og__columns(b, n, kernel, stride, dilation, out, wide);
     dims[0] = x->dims[0];
     dims[1] = x->dims[1] / taps;
     dims[2] = taps * cells;
     y = qnnrt_og__view(b, b->in[0], dims, 3);
-    k = dims[2];
     dims[2] = total;
     y =
         qnnrt_og__make(b,
                        "index_add.default(full.default(size=%l, fill_value=0.0, dtype=%s), %v, %v, "
-                          "dim=2)", dims, 3, qnnrt_og__dtype_of(x),
-                       qnnrt_og__numbers(b, QNNRT_DTYPE_I64, 1, &k, at), y);
+                          "dim=2)", dims, 3, qnnrt_og__dtype_of(x), places, y);
     for (i = 0; i < n; ++i) {
         dims[2 + i] = wide[i];
         before[2 + i] = -pads[i];
@@ -3669,48 +3717,15 @@ static int qnnrt_og__sees_all(const qnnrt_og__value *bias)
     return 1;
 }
 
-static void qnnrt_og__do_attention(qnnrt_og *b)
+/* The softmax of scores, in parts; output 3 shows one of these. A query that sees nothing has 0. */
+static qnnrt_og__value *qnnrt_og__probabilities(qnnrt_og *b, qnnrt_og__value *q,
+                                                qnnrt_og__value *k, qnnrt_og__value *bias,
+                                                double scale)
 {
-    const int flat = b->in[0]->rank == 3;
-    const int64_t heads = qnnrt_og__int(b, "q_num_heads", 0), kv_heads =
-        qnnrt_og__int(b, "kv_num_heads", 0);
     const int64_t mode = qnnrt_og__int(b, "qk_matmul_output_mode", 0);
     const int64_t precision = qnnrt_og__int(b, "softmax_precision", 0);
     const double cap = qnnrt_og__float(b, "softcap", 0);
-    qnnrt_og__value *q = qnnrt_og__heads(b, b->in[0], heads), *k =
-        qnnrt_og__heads(b, b->in[1], kv_heads);
-    qnnrt_og__value *v = qnnrt_og__heads(b, b->in[2], kv_heads), *bias, *score, *shown = NULL;
-    int64_t before = 0, groups;
-    double scale;
-    qnnrt_dtype dtype;
-    if (b->failed) return;
-    if (qnnrt_og__in(b, 4) != NULL && qnnrt_og__in(b, 5) != NULL) {
-        before = b->in[4]->rank == 4 ? b->in[4]->dims[2] : 0;
-        k = qnnrt_og__make(b, "cat.default(e, %v, dim=2)", k);
-        v = qnnrt_og__make(b, "cat.default(f, %v, dim=2)", v);
-    }
-    if (b->failed || k->dims[1] < 1 || q->dims[1] % k->dims[1] != 0) {
-        qnnrt_og__fail(b, QNNRT_E_MISMATCH, "heads of keys do not divide those of queries");
-        return;
-    }
-    dtype = q->dtype;
-    scale = qnnrt_og__float(b, "scale", 1 / sqrt((double)q->dims[3]));
-    bias = qnnrt_og__bias(b, q, k->dims[2], before);
-    if (qnnrt_og__wants(b, 1)) b->out[1] = k;
-    if (qnnrt_og__wants(b, 2)) b->out[2] = v;
-    groups = q->dims[1] / k->dims[1];
-    if (b->failed) return;
-    if (cap == 0 && precision == 0 && !qnnrt_og__wants(b, 3) &&
-        (bias == NULL || qnnrt_og__sees_all(bias))) {
-        q = qnnrt_og__make(b, "scaled_dot_product_attention.default(%v, %v, %v, %v, scale=%f, "
-                              "enable_gqa=%b)", q, k, v, bias, scale, groups != 1);
-        b->out[0] = flat ? qnnrt_og__unheads(b, q) : q;
-        return;
-    }
-    if (groups != 1) {
-        k = qnnrt_og__make(b, "repeat_interleave.self_int(%v, repeats=%i, dim=1)", k, groups);
-        v = qnnrt_og__make(b, "repeat_interleave.self_int(%v, repeats=%i, dim=1)", v, groups);
-    }
+    qnnrt_og__value *score, *shown;
     score =
         qnnrt_og__make(b, "matmul.default(mul.Scalar(%v, other=%f), mul.Scalar(transpose.int(%v, "
                               "dim0=2, dim1=3), other=%f))", q, sqrt(scale), k, sqrt(scale));
@@ -3731,10 +3746,54 @@ static void qnnrt_og__do_attention(qnnrt_og *b)
             qnnrt_og__make(b, "where.ScalarSelf(eq.Scalar(amax.default(%v, dim=%l, keepdim=true), "
                                   "other=-inf), %v, self=0.0)", bias, &last, 1, score);
     }
-    score = qnnrt_og__cast(b, score, dtype);
+    score = b->failed ? NULL : qnnrt_og__cast(b, score, q->dtype);
     if (mode == 3) shown = score;
     if (qnnrt_og__wants(b, 3)) b->out[3] = shown;
-    q = qnnrt_og__make(b, "matmul.default(%v, %v)", score, v);
+    return score;
+}
+
+static void qnnrt_og__do_attention(qnnrt_og *b)
+{
+    const int flat = b->in[0]->rank == 3;
+    const int64_t heads = qnnrt_og__int(b, "q_num_heads", 0), kv_heads =
+        qnnrt_og__int(b, "kv_num_heads", 0);
+    const int64_t precision = qnnrt_og__int(b, "softmax_precision", 0);
+    const double cap = qnnrt_og__float(b, "softcap", 0);
+    qnnrt_og__value *q = qnnrt_og__heads(b, b->in[0], heads), *k =
+        qnnrt_og__heads(b, b->in[1], kv_heads);
+    qnnrt_og__value *v = qnnrt_og__heads(b, b->in[2], kv_heads), *bias;
+    int64_t before = 0, groups;
+    double scale;
+    qnnrt_og__int(b, "qk_matmul_output_mode", 0);
+    if (b->failed) return;
+    if (qnnrt_og__in(b, 4) != NULL && qnnrt_og__in(b, 5) != NULL) {
+        before = b->in[4]->rank == 4 ? b->in[4]->dims[2] : 0;
+        k = qnnrt_og__make(b, "cat.default(e, %v, dim=2)", k);
+        v = qnnrt_og__make(b, "cat.default(f, %v, dim=2)", v);
+    }
+    if (b->failed || k->dims[1] < 1 || q->dims[1] % k->dims[1] != 0) {
+        qnnrt_og__fail(b, QNNRT_E_MISMATCH, "heads of keys do not divide those of queries");
+        return;
+    }
+    scale = qnnrt_og__float(b, "scale", 1 / sqrt((double)q->dims[3]));
+    bias = qnnrt_og__bias(b, q, k->dims[2], before);
+    if (qnnrt_og__wants(b, 1)) b->out[1] = k;
+    if (qnnrt_og__wants(b, 2)) b->out[2] = v;
+    groups = q->dims[1] / k->dims[1];
+    if (b->failed) return;
+    if (cap == 0 && precision == 0 && !qnnrt_og__wants(b, 3) &&
+        (bias == NULL || qnnrt_og__sees_all(bias))) {
+        q = qnnrt_og__make(b, "scaled_dot_product_attention.default(%v, %v, %v, %v, scale=%f, "
+                              "enable_gqa=%b)", q, k, v, bias, scale, groups != 1);
+        b->out[0] = flat ? qnnrt_og__unheads(b, q) : q;
+        return;
+    }
+    if (groups != 1) {
+        k = qnnrt_og__make(b, "repeat_interleave.self_int(%v, repeats=%i, dim=1)", k, groups);
+        v = qnnrt_og__make(b, "repeat_interleave.self_int(%v, repeats=%i, dim=1)", v, groups);
+    }
+    q = qnnrt_og__make(b, "matmul.default(%v, %v)", qnnrt_og__probabilities(b, q, k, bias, scale),
+                       v);
     b->out[0] = flat ? qnnrt_og__unheads(b, q) : q;
 }
 
@@ -3814,6 +3873,24 @@ static void qnnrt_og__do_causal_conv(qnnrt_og *b)
                                    length - before[2], length);
 }
 
+/* The state after a step: it decays, and learns the value of a key, or (beta) the rest of it. */
+static qnnrt_og__value *qnnrt_og__linear_step(qnnrt_og *b, qnnrt_og__value *state,
+                                              qnnrt_og__value *key, qnnrt_og__value *value,
+                                              qnnrt_og__value *decay, qnnrt_og__value *beta)
+{
+    if (decay != NULL)
+        state = qnnrt_og__make(b, "mul.Tensor(%v, transpose.int(exp.default(%v), dim0=2, dim1=3))",
+                               state,
+                               decay);
+    if (beta != NULL)
+        value = qnnrt_og__make(b, "mul.Tensor(%v, sub.Tensor(%v, matmul.default(%v, %v)))", beta,
+                               value,
+                               key, state);
+    return qnnrt_og__make(b, "add.Tensor(%v, mul.Tensor(transpose.int(%v, dim0=2, dim1=3), %v))",
+                          state,
+                          key, value);
+}
+
 /* A state [batch, heads, keys, values] that each step changes and reads. */
 static void qnnrt_og__do_linear_attention(qnnrt_og *b)
 {
@@ -3856,24 +3933,15 @@ static void qnnrt_og__do_linear_attention(qnnrt_og *b)
     if (steps < 1 || steps > 4096) qnnrt_og__fail(b, QNNRT_E_LIMIT, "%lld steps", (long long)steps);
     for (t = 0; t < steps && !b->failed; ++t) {
         const char *const at = "slice.Tensor(%v, dim=2, start=%i, end=%i)";
-        qnnrt_og__value *key = qnnrt_og__make(b, at, k, t, t + 1), *value =
-            qnnrt_og__make(b, at, v, t, t + 1);
-        qnnrt_og__value *read;
-        if (rule & 1)
-            state =
-                qnnrt_og__make(b, "mul.Tensor(%v, transpose.int(exp.default(%v), dim0=2, dim1=3))",
-                                   state, qnnrt_og__make(b, at, decay, t, t + 1));
-        if (rule >= 2)
-            value = qnnrt_og__make(b, "mul.Tensor(%v, sub.Tensor(%v, matmul.default(%v, %v)))",
-                                   qnnrt_og__make(b, at, beta, t, t + 1), value, key, state);
-        state =
-            qnnrt_og__make(b, "add.Tensor(%v, mul.Tensor(transpose.int(%v, dim0=2, dim1=3), %v))",
-                               state, key, value);
-        read = heads == kv_heads ? state
-               : qnnrt_og__make(b, "repeat_interleave.self_int(%v, repeats=%i, dim=1)", state,
-                                heads / kv_heads);
+        state = qnnrt_og__linear_step(b, state, qnnrt_og__make(b, at, k, t, t + 1),
+                                      qnnrt_og__make(b, at, v, t, t + 1),
+                                      decay == NULL ? NULL : qnnrt_og__make(b, at, decay, t, t + 1),
+                                      beta == NULL ? NULL : qnnrt_og__make(b, at, beta, t, t + 1));
+        ys[t] = heads == kv_heads ? state
+                : qnnrt_og__make(b, "repeat_interleave.self_int(%v, repeats=%i, dim=1)", state,
+                                 heads / kv_heads);
         ys[t] = qnnrt_og__make(b, "mul.Scalar(matmul.default(%v, %v), other=%f)",
-                               qnnrt_og__make(b, at, q, t, t + 1), read, scale);
+                               qnnrt_og__make(b, at, q, t, t + 1), ys[t], scale);
     }
     if (b->failed) return;
     b->out[0] = qnnrt_og__cast(b, qnnrt_og__unheads(b, qnnrt_og__cat(b, ys, (size_t)steps, 2)),
@@ -4083,10 +4151,196 @@ static void qnnrt_og__do_mel(qnnrt_og *b)
     b->out[0] = qnnrt_og__datatype(b, 2, dims, numbers);
 }
 /* =====================================================================================
+   QUANTIZED VALUES                                                                >>quant
+   As arithmetic on floats: what the encodings of a library would round.
+   Needs: >>builder >>attributes >>make >>known >>move >>image     Knows nothing of: encodings
+   ===================================================================================== */
+
+/* A scale or a zero point so that it broadcasts to x: along an axis, or for each block of it. */
+static qnnrt_og__value *qnnrt_og__scale_of(qnnrt_og *b, qnnrt_og__value *value,
+                                           const qnnrt_og__value *x, int64_t axis,
+                                           int64_t block)
+{
+    if (value == NULL || b->failed || x->rank == 0) return value;
+    if (block > 0) {
+        value = qnnrt_og__make(b, "repeat_interleave.self_int(%v, repeats=%i, dim=%i)", value,
+                               block,
+                               axis);
+        if (!b->failed && value->dims[axis] > x->dims[axis])
+            value = qnnrt_og__make(b, "slice.Tensor(%v, dim=%i, start=0, end=%i)", value, axis,
+                                   x->dims[axis]);
+        return value;
+    }
+    if (value->count == 1 && value->rank == 1) return qnnrt_og__view(b, value, NULL, 0);
+    return qnnrt_og__along_axis(b, value, axis, x->rank);
+}
+
+/* The axis of scales; with one scale it may be out of range. */
+static int64_t qnnrt_og__scale_axis(qnnrt_og *b, const qnnrt_og__value *x,
+                                    const qnnrt_og__value *scale)
+{
+    const int64_t axis = qnnrt_og__int(b, "axis", 1);
+    return scale->count == 1 ? 0 : qnnrt_og__axis(b, axis, x->rank);
+}
+
+/* Round, move and clip floats to a type of integers. */
+static qnnrt_og__value *qnnrt_og__quantized(qnnrt_og *b, qnnrt_og__value *x,
+                                            qnnrt_og__value *scale, qnnrt_og__value *zero,
+                                            qnnrt_dtype dtype)
+{
+    const double low = dtype == QNNRT_DTYPE_U8 ? 0 : dtype == QNNRT_DTYPE_I8 ? -128 : -32768;
+    const double high = dtype == QNNRT_DTYPE_U8 ? 255 : dtype == QNNRT_DTYPE_I8 ? 127 : 32767;
+    x = qnnrt_og__make(b, "round.default(div.Tensor(%v, %v))", x, scale);
+    if (zero != NULL)
+        x = qnnrt_og__make(b, "add.Tensor(%v, %v)", x, qnnrt_og__cast(b, zero, QNNRT_DTYPE_F32));
+    return qnnrt_og__cast(b, qnnrt_og__make(b, "clamp.default(%v, min=%f, max=%f)", x, low, high),
+                          dtype);
+}
+
+static void qnnrt_og__do_quantize(qnnrt_og *b)
+{
+    qnnrt_og__value *x = qnnrt_og__cast(b, b->in[0], QNNRT_DTYPE_F32), *zero = qnnrt_og__in(b, 2);
+    const int64_t axis = qnnrt_og__scale_axis(b, b->in[0], b->in[1]);
+    const int64_t block = qnnrt_og__int(b, "block_size", 0), to =
+        qnnrt_og__int(b, "output_dtype", 0);
+    const qnnrt_dtype dtype = zero != NULL ? zero->dtype : to != 0 ? qnnrt_og__dtype((int)to)
+                                                                   : QNNRT_DTYPE_U8;
+    qnnrt_og__int(b, "saturate", 1);
+    qnnrt_og__int(b, "precision", 0);
+    if (dtype != QNNRT_DTYPE_U8 && dtype != QNNRT_DTYPE_I8 && dtype != QNNRT_DTYPE_I16) {
+        qnnrt_og__fail(b, QNNRT_E_UNSUPPORTED, "quantized values are %s", to != 0 && zero == NULL
+                       ? qnnrt_onnx_type_name((int)to) : qnnrt_ir_dtype_name(dtype));
+        return;
+    }
+    b->out[0] = qnnrt_og__quantized(b, x, qnnrt_og__scale_of(b,
+                                                             qnnrt_og__cast(b, b->in[1],
+                                                                            QNNRT_DTYPE_F32), x,
+                                                                                axis,
+                                                             block),
+                                    qnnrt_og__scale_of(b, zero, x, axis, block), dtype);
+}
+
+static qnnrt_og__value *qnnrt_og__dequantized(qnnrt_og *b, qnnrt_og__value *x,
+                                              qnnrt_og__value *scale, qnnrt_og__value *zero)
+{
+    if (zero != NULL)
+        x = qnnrt_og__make(b, "sub.Tensor(%v, %v)", qnnrt_og__cast(b, x, QNNRT_DTYPE_I32),
+                           qnnrt_og__cast(b, zero, QNNRT_DTYPE_I32));
+    return qnnrt_og__make(b, "mul.Tensor(%v, %v)", qnnrt_og__cast(b, x, QNNRT_DTYPE_F32),
+                          qnnrt_og__cast(b, scale, QNNRT_DTYPE_F32));
+}
+
+static void qnnrt_og__do_dequantize(qnnrt_og *b)
+{
+    qnnrt_og__value *x = b->in[0];
+    const int64_t axis = qnnrt_og__scale_axis(b, x, b->in[1]), block =
+        qnnrt_og__int(b, "block_size", 0);
+    const int64_t to = qnnrt_og__int(b, "output_dtype", 0);
+    const qnnrt_dtype dtype = to != 0 ? qnnrt_og__dtype((int)to) : b->in[1]->dtype;
+    b->out[0] = qnnrt_og__dequantized(b, x, qnnrt_og__scale_of(b, b->in[1], x, axis, block),
+                                      qnnrt_og__scale_of(b, qnnrt_og__in(b, 2), x, axis, block));
+    b->out[0] = b->failed ? NULL : qnnrt_og__cast(b, b->out[0], dtype);
+}
+
+static void qnnrt_og__do_dynamic_quantize(qnnrt_og *b)
+{
+    qnnrt_og__value *scale, *zero;
+    scale =
+        qnnrt_og__make(b, "x = %v; div.Scalar(sub.Tensor(clamp.default(max.default(x), min=0.0), "
+                              "clamp.default(min.default(x), max=0.0)), other=255.0)", b->in[0]);
+    zero = qnnrt_og__make(b, "clamp.default(round.default(div.Tensor(neg.default(clamp.default("
+                             "min.default(a), max=0.0)), %v)), min=0.0, max=255.0)", scale);
+    b->out[1] = scale;
+    b->out[2] = qnnrt_og__cast(b, zero, QNNRT_DTYPE_U8);
+    b->out[0] = qnnrt_og__quantized(b, b->in[0], scale, zero, QNNRT_DTYPE_U8);
+}
+
+/* Products of integers, exactly: int32. */
+static void qnnrt_og__do_matmul_integer(qnnrt_og *b)
+{
+    qnnrt_og__value *x[2];
+    int i;
+    for (i = 0; i < 2; ++i) {
+        qnnrt_og__value *zero = qnnrt_og__in(b, (size_t)i + 2);
+        x[i] = qnnrt_og__cast(b, b->in[i], QNNRT_DTYPE_I32);
+        if (zero != NULL && !b->failed && zero->rank == 1 && zero->count > 1 && i == 0)
+            zero = qnnrt_og__make(b, "unsqueeze.default(%v, dim=1)", zero);
+        if (zero != NULL)
+            x[i] = qnnrt_og__make(b, "sub.Tensor(%v, %v)", x[i],
+                                  qnnrt_og__cast(b, zero, QNNRT_DTYPE_I32));
+    }
+    b->out[0] = qnnrt_og__make(b, "matmul.default(%v, %v)", x[0], x[1]);
+}
+
+/* A convolution of integers, in floats, which hold sums below 2^24. */
+static void qnnrt_og__do_conv_integer(qnnrt_og *b)
+{
+    qnnrt_og__value *x[2];
+    qnnrt_og__window w;
+    int i;
+    if (!qnnrt_og__window_read(b, &w, b->in[1]->dims + 2)) return;
+    for (i = 0; i < 2; ++i) {
+        qnnrt_og__value *zero = qnnrt_og__in(b, (size_t)i + 2);
+        if (zero != NULL && i == 1) zero = qnnrt_og__along_axis(b, zero, 0, b->in[1]->rank);
+        x[i] = qnnrt_og__cast(b, b->in[i], QNNRT_DTYPE_I32);
+        if (zero != NULL && !b->failed)
+            x[i] = qnnrt_og__make(b, "sub.Tensor(%v, %v)", x[i],
+                                  qnnrt_og__cast(b, zero, QNNRT_DTYPE_I32));
+        x[i] = qnnrt_og__cast(b, x[i], QNNRT_DTYPE_F32);
+    }
+    if (!b->failed && qnnrt_og__product(b->in[1]->dims, 1, b->in[1]->rank) > 256)
+        qnnrt_og__fail(b, QNNRT_E_UNSUPPORTED,
+                       "sums of more than 256 products, which floats do not hold");
+    b->out[0] = qnnrt_og__cast(b, qnnrt_og__conv(b, x[0], x[1], NULL, &w,
+                                                 qnnrt_og__int(b, "group", 1)),
+                               QNNRT_DTYPE_I32);
+}
+
+static void qnnrt_og__do_qlinear_matmul(qnnrt_og *b)
+{
+    qnnrt_og__value *x = qnnrt_og__dequantized(b, b->in[0],
+                                               qnnrt_og__scale_of(b, b->in[1], b->in[0],
+                                               (int64_t)b->in[0]->rank - 2, 0),
+                                               qnnrt_og__scale_of(b, b->in[2], b->in[0],
+                                                                  (int64_t)b->in[0]->rank - 2,
+                                                                  0));
+    qnnrt_og__value *y = qnnrt_og__dequantized(b, b->in[3],
+                                               qnnrt_og__scale_of(b, b->in[4], b->in[3],
+                                               (int64_t)b->in[3]->rank - 1, 0),
+                                               qnnrt_og__scale_of(b, b->in[5], b->in[3],
+                                                                  (int64_t)b->in[3]->rank - 1,
+                                                                  0));
+    x = qnnrt_og__make(b, "matmul.default(%v, %v)", x, y);
+    if (!b->failed)
+        b->out[0] = qnnrt_og__quantized(b, x, qnnrt_og__cast(b,
+                                                             qnnrt_og__scale_of(b, b->in[6], x, 0,
+                                                                                0),
+                                                             QNNRT_DTYPE_F32),
+                                        qnnrt_og__scale_of(b, b->in[7], x, 0, 0), b->in[7]->dtype);
+}
+
+static void qnnrt_og__do_qlinear_conv(qnnrt_og *b)
+{
+    qnnrt_og__value *x = qnnrt_og__dequantized(b, b->in[0], b->in[1], b->in[2]), *bias =
+        qnnrt_og__in(b, 8);
+    qnnrt_og__value *weight = qnnrt_og__dequantized(b, b->in[3],
+                                                    qnnrt_og__along_axis(b, b->in[4], 0,
+                                                                         b->in[3]->rank),
+                                                    qnnrt_og__along_axis(b, b->in[5], 0,
+                                                                         b->in[3]->rank));
+    qnnrt_og__window w;
+    if (!qnnrt_og__window_read(b, &w, b->in[3]->dims + 2)) return;
+    if (bias != NULL)
+        bias = qnnrt_og__make(b, "mul.Tensor(to.dtype(%v, dtype='float32'), mul.Tensor(b, e))",
+                              bias);
+    x = qnnrt_og__conv(b, x, weight, bias, &w, qnnrt_og__int(b, "group", 1));
+    b->out[0] = qnnrt_og__quantized(b, x, b->in[6], b->in[7], b->in[7]->dtype);
+}
+/* =====================================================================================
    TABLE                                                                          >>table
    Operators of ONNX: a recipe, or a function.
    Needs: >>builder >>element >>move >>index >>reduce >>net >>image >>resize >>sequence >>attention
-   >>loss >>signal     Knows nothing of: files
+   >>loss >>signal >>quant     Knows nothing of: files
    ===================================================================================== */
 
 typedef struct qnnrt_og__row {
@@ -4131,6 +4385,7 @@ static const qnnrt_og__row qnnrt_og__rows[] = {
     { "Constant", 0, 0, NULL, qnnrt_og__do_constant },
     { "ConstantOfShape", 1, 1, NULL, qnnrt_og__do_constant_of_shape },
     { "Conv", 2, 3, NULL, qnnrt_og__do_conv },
+    { "ConvInteger", 2, 4, NULL, qnnrt_og__do_conv_integer },
     { "ConvTranspose", 2, 3, NULL, qnnrt_og__do_conv_transpose },
     { "Cos", 1, 1, "cos.default(a)", NULL },
     { "Cosh", 1, 1, "cosh.default(a)", NULL },
@@ -4138,9 +4393,11 @@ static const qnnrt_og__row qnnrt_og__rows[] = {
     { "CumSum", 2, 2, NULL, qnnrt_og__do_cumsum },
     { "DFT", 1, 3, NULL, qnnrt_og__do_dft },
     { "DepthToSpace", 1, 1, NULL, qnnrt_og__do_depth_to_space },
+    { "DequantizeLinear", 2, 3, NULL, qnnrt_og__do_dequantize },
     { "Det", 1, 1, NULL, qnnrt_og__do_det },
     { "Div", 2, 2, NULL, qnnrt_og__do_div },
     { "Dropout", 1, 3, NULL, qnnrt_og__do_dropout },
+    { "DynamicQuantizeLinear", 1, 1, NULL, qnnrt_og__do_dynamic_quantize },
     { "Elu", 1, 1, "elu.default(a, alpha=@alpha:1.0)", NULL },
     { "Equal", 2, 2, NULL, qnnrt_og__do_equal },
     { "Erf", 1, 1, "erf.default(a)", NULL },
@@ -4184,6 +4441,7 @@ static const qnnrt_og__row qnnrt_og__rows[] = {
     { "LpNormalization", 1, 1, NULL, qnnrt_og__do_lp_norm },
     { "LpPool", 1, 1, NULL, qnnrt_og__do_lp_pool },
     { "MatMul", 2, 2, "matmul.default(a, b)", NULL },
+    { "MatMulInteger", 2, 4, NULL, qnnrt_og__do_matmul_integer },
     { "Max", 1, 255, NULL, qnnrt_og__do_max },
     { "MaxPool", 1, 1, NULL, qnnrt_og__do_max_pool },
     { "Mean", 1, 255, NULL, qnnrt_og__do_mean },
@@ -4201,6 +4459,9 @@ static const qnnrt_og__row qnnrt_og__rows[] = {
     { "PRelu", 2, 2, NULL, qnnrt_og__do_prelu },
     { "Pad", 1, 4, NULL, qnnrt_og__do_pad },
     { "Pow", 2, 2, NULL, qnnrt_og__do_pow },
+    { "QLinearConv", 8, 9, NULL, qnnrt_og__do_qlinear_conv },
+    { "QLinearMatMul", 8, 8, NULL, qnnrt_og__do_qlinear_matmul },
+    { "QuantizeLinear", 2, 3, NULL, qnnrt_og__do_quantize },
     { "RMSNormalization", 2, 2, NULL, qnnrt_og__do_rms_norm },
     { "RNN", 3, 6, NULL, qnnrt_og__do_rnn },
     { "Range", 3, 3, NULL, qnnrt_og__do_range },

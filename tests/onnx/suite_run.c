@@ -126,7 +126,7 @@ static int same(const tensor *expected, const qnnrt_ir_value *value, qnnrt_dtype
     }
     for (i = 0; i < value->count; ++i) {
         const double a = element(dtype, expected->data, i), b = element(stored, data, i);
-        double most = coarse ? 2e-2 * largest : 1e-5 + (dtype == QNNRT_DTYPE_F16 ? 2e-3 : 1e-3) * fabs(a);
+        double most = coarse ? 2e-2 * largest : 1e-5 + (dtype == QNNRT_DTYPE_F16 ? 2e-3 : dtype == QNNRT_DTYPE_BF16 ? 1.6e-2 : 1e-3) * fabs(a);
         if (qnnrt_ir_dtype_kind(dtype) != 2) most = qnnrt_ir_dtype_bytes(dtype) == 1 && dtype != QNNRT_DTYPE_BOOL8 && coarse ? 1 : 0;
         if (a == b || (a != a && b != b) || fabs(a - b) <= most) continue;
         snprintf(why, sizeof why, "output \"%s\": element %llu of %llu is %.9g, expected %.9g", value->name, (unsigned long long)i,
