@@ -1625,6 +1625,16 @@ static int32_t qnnrt_lower__reshape(qnnrt_lower__job *job, int32_t x, uint32_t r
     if (from->kind == QNNRT_TENSOR_STATIC)
         return qnnrt_lower__data(job, from->dtype, rank, dims, body->data);
     if (qnnrt_lower__dims_same(qnnrt_lower__at(job, root), rank, dims)) return root;
+    /* HTP ends the process, or computes garbage, where the rows of a product become rank 5 with as
+       many columns before the last axis as the product has. */
+    from = qnnrt_lower__at(job, root);
+    if (job->lower->desc.target == QNNRT_LOWER_HTP && rank == 5 && dims[0] > 1 && dims[3] > 1 &&
+        dims[3] == from->dims[from->rank - 1] && from->op >= 0 &&
+        (strcmp(graph->ops[from->op].type, "MatMul") == 0 ||
+         strcmp(graph->ops[from->op].type, "FullyConnected") == 0)) {
+        const int32_t pair[2] = {root, qnnrt_lower__number(job, from->dtype, 1)};
+        root = qnnrt_lower__op_as(job, "ElementWiseMultiply", pair, 2, root, from->dtype, NULL);
+    }
     out = qnnrt_lower__op(job, "Reshape", &root, 1, from->dtype, rank, dims, NULL);
     if (out != QNNRT_LOWER__NONE) job->graph->bodies[out].root = root;
     return out;
@@ -1652,8 +1662,9 @@ static int32_t qnnrt_lower__transpose(qnnrt_lower__job *job, int32_t x, uint32_t
     int64_t out[QNNRT_LOWER__RANK], packed[QNNRT_LOWER__RANK], moved[QNNRT_LOWER__RANK];
     int64_t places[QNNRT_LOWER__RANK];
     uint32_t group[QNNRT_LOWER__RANK], first[QNNRT_LOWER__RANK], count = 0, i, k, last = 0;
+    const qnnrt_lower_tensor *from;
     qnnrt_lower__params p;
-    int sorted = 1;
+    int sorted = 1, column;                      /* 1: of what qnnrt_lower__conv_column() made */
     /* Axes of the result, without those of size 1, gathered into groups that are adjacent in x. */
     for (i = 0; i < rank; ++i) {
         out[i] = dims[perm[i]];
@@ -1671,7 +1682,9 @@ static int32_t qnnrt_lower__transpose(qnnrt_lower__job *job, int32_t x, uint32_t
         places[i] = group[i];
     }
     if (sorted) return qnnrt_lower__reshape(job, x, rank, out);
-    if (rank <= QNNRT_LOWER__MOST_RANK) {        /* fewer Reshapes around it */
+    from = qnnrt_lower__at(job, x);
+    column = rank == 4 && from->rank == 4 && from->dims[1] == 1 && dims[1] > 1 && dims[2] == 1;
+    if (rank <= QNNRT_LOWER__MOST_RANK && !column) {     /* fewer Reshapes around it */
         count = rank;
         for (i = 0; i < rank; ++i) { packed[i] = dims[i]; moved[i] = out[i]; places[i] = perm[i]; }
     }
@@ -2550,6 +2563,15 @@ static qnnrt_lower__view qnnrt_lower__join(qnnrt_lower__job *job, qnnrt_lower__v
             views[group++] = qnnrt_lower__join(job, views + k, count - k < most ? count - k : most,
                                                axis);
         return qnnrt_lower__join(job, views, group, axis);
+    }
+    /* HTP reads true of a static bool as false beside what it compares in floats. */
+    for (k = 0; k < count && qnnrt_lower__at(job, views[k].tensor)->kind != QNNRT_TENSOR_STATIC;
+         ++k) {}
+    if (k < count && out.dtype == QNNRT_DTYPE_BOOL8 && job->lower->desc.target == QNNRT_LOWER_HTP) {
+        for (k = 0; k < count; ++k) qnnrt_lower__view_cast(job, &views[k], QNNRT_DTYPE_I32);
+        out = qnnrt_lower__join(job, views, count, axis);
+        qnnrt_lower__view_cast(job, &out, QNNRT_DTYPE_BOOL8);
+        return out;
     }
     for (k = 1; k < count; ++k) out.dims[axis] += views[k].dims[axis];
     qnnrt_lower__choose(views, count, out.rank, -1, a.order);
@@ -3859,12 +3881,21 @@ static void qnnrt_lower__pad(qnnrt_lower__job *job, qnnrt_lower__view *x, const 
     const int joined = !qnnrt_lower__is_float(x->dtype) ||
                        job->lower->desc.target == QNNRT_LOWER_HTP;
     int64_t amounts[2 * QNNRT_LOWER__RANK] = {0};
-    uint32_t axes = 0, i;
+    uint32_t axes = 0, padded = 0, i;
     qnnrt_lower__aligned a;
     qnnrt_lower__params p;
     int32_t t;
-    for (i = 0; i < x->rank; ++i) axes |= (uint32_t)(lo[i] > 0 || hi[i] > 0) << i;
+    for (i = 0; i < x->rank; ++i) {
+        axes |= (uint32_t)(lo[i] > 0 || hi[i] > 0) << i;
+        padded += lo[i] > 0 || hi[i] > 0;
+    }
     if (axes == 0) return;
+    if (padded > 3 && !qnnrt_lower__is_float(x->dtype) &&
+        job->lower->desc.target == QNNRT_LOWER_HTP) {
+        qnnrt_lower__refuse(job->graph, "Compute it on the host.",
+                            "HTP joins integers along more than three axes wrong");
+        return;
+    }
     for (i = 0; i < x->rank && joined; ++i) {
         qnnrt_lower__view parts[3];
         size_t used = 0;
@@ -4002,7 +4033,7 @@ static void qnnrt_lower__do_roll(qnnrt_lower__job *job)
    CONVOLUTION                                                                 >>convolve
    Convolutions of images and films: QNN wants channels last.
    Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>elementwise
-          >>shape >>linear >>places
+          >>binary >>shape >>linear >>places
    Knows nothing of: matrices
    ===================================================================================== */
 
@@ -4082,6 +4113,47 @@ static void qnnrt_lower__conv_begin(qnnrt_lower__job *job, qnnrt_lower__conv *c)
     }
 }
 
+/* Return true for images of one row, such as those of conv1d, that HTP convolves wrong: of a width
+   that is a multiple of 8 and is kept, with padding of more than a quarter of it; and with padding
+   above or below. */
+static int qnnrt_lower__conv_row(const qnnrt_lower__conv *c, const int64_t *in, const int64_t *out)
+{
+    if (in[1] != 1 || c->kernel[1] != 1) return 0;
+    return c->pads[2] + c->pads[3] > 0 ||
+           (c->stride[2] == 1 && in[2] % 8 == 0 && out[2] == in[2] &&
+            4 * (c->pads[4] + c->pads[5]) > in[2]);
+}
+
+static int32_t qnnrt_lower__conv2d(qnnrt_lower__job *job, const qnnrt_lower__conv *c, int32_t x,
+                                   int32_t weight, int64_t channels, const int64_t *out);
+
+/* Convolve images of one column, with padding, as images of one row, [N, 1, H, O]: before a
+   Transpose HTP computes the columns wrong. One place of each window is not in the padding. */
+static int32_t qnnrt_lower__conv_column(qnnrt_lower__job *job, const qnnrt_lower__conv *c,
+                                        int32_t x, int32_t weight, const int64_t *out)
+{
+    const uint32_t *from = qnnrt_lower__at(job, x)->dims, *w = qnnrt_lower__at(job, weight)->dims;
+    const int64_t in[4] = {from[0], 1, from[1], from[3]}, made[4] = {out[0], 1, out[1], out[3]};
+    const int64_t kernel[4] = {1, w[0], w[2], w[3]}, own[4] = {w[0], w[1], w[2], w[3]};
+    const int64_t place = c->pads[4] / c->dilation[2];
+    qnnrt_lower__view view = qnnrt_lower__view_tensor(job, weight, 4, own);
+    qnnrt_lower__conv row = *c;
+    row.kernel[1] = row.stride[1] = row.dilation[1] = 1;
+    row.kernel[2] = kernel[1];
+    row.stride[2] = c->stride[1];
+    row.dilation[2] = c->dilation[1];
+    memset(row.pads + 2, 0, 2 * sizeof(*row.pads));
+    memcpy(row.pads + 4, c->pads + 2, 2 * sizeof(*row.pads));
+    if (place * c->dilation[2] != c->pads[4] || place >= own[1] ||
+        qnnrt_lower__conv_row(&row, in, made)) {
+        qnnrt_lower__refuse(job->graph, "Pad it first.", "an image of one column with padding");
+        return QNNRT_LOWER__NONE;
+    }
+    qnnrt_lower__cut(job, &view, 1, place, 1, 1);
+    return qnnrt_lower__conv2d(job, &row, qnnrt_lower__reshape(job, x, 4, in),
+                               qnnrt_lower__reshape(job, view.tensor, 4, kernel), in[3], made);
+}
+
 /* Convolve images [N, H, W, C] with a weight [h, w, C / groups, O], of height and width. */
 static int32_t qnnrt_lower__conv2d(qnnrt_lower__job *job, const qnnrt_lower__conv *c, int32_t x,
                                    int32_t weight, int64_t channels, const int64_t *out)
@@ -4109,6 +4181,9 @@ static int32_t qnnrt_lower__conv2d(qnnrt_lower__job *job, const qnnrt_lower__con
          (out[3] > c->groups && (stride[0] > 1 || stride[1] > 1 || dilation[0] > 1 ||
                                  dilation[1] > 1 || !c->weight_known))))
         depthwise = 0;
+    if (target == QNNRT_LOWER_HTP && !depthwise && dims[2] == 1 && out[2] == 1 && dims[1] > 1 &&
+        c->pads[2] + c->pads[3] + c->pads[4] + c->pads[5] > 0)
+        return qnnrt_lower__conv_column(job, c, x, weight, out);
     memset(&p, 0, sizeof(p));
     qnnrt_lower__numbers(&p, "stride", QNNRT_DTYPE_U32, stride, 2, 0);
     qnnrt_lower__numbers(&p, "pad_amount", QNNRT_DTYPE_U32, c->pads + 2, 2, 2);
@@ -4247,19 +4322,9 @@ static void qnnrt_lower__conv3d(qnnrt_lower__job *job, qnnrt_lower__conv *c)
     qnnrt_lower__set(job, 0, t, order);
 }
 
-/* Return true for images of one row, such as those of conv1d, that HTP convolves wrong: of a width
-   that is a multiple of 8 and is kept, with padding of more than a quarter of it; and with padding
-   above or below. */
-static int qnnrt_lower__conv_row(const qnnrt_lower__conv *c, const int64_t *in, const int64_t *out)
-{
-    if (in[1] != 1 || c->kernel[1] != 1) return 0;
-    return c->pads[2] + c->pads[3] > 0 ||
-           (c->stride[2] == 1 && in[2] % 8 == 0 && out[2] == in[2] &&
-            4 * (c->pads[4] + c->pads[5]) > in[2]);
-}
-
-/* Return the weight [O, I, w] of such images as [3, w, I, O], with zeros above and below, which HTP
-   computes right. Pad or Concat before the convolution do not help. */
+/* Return the weight [O, I, w] of images that qnnrt_lower__conv_row() finds as [3, w, I, O], with
+   zeros above and below, which HTP computes right. Pad or Concat before the convolution do not
+   help. */
 static int32_t qnnrt_lower__conv_rows(qnnrt_lower__job *job, qnnrt_lower__conv *c, int64_t *dims)
 {
     const qnnrt_ir_value *weight = job->node->inputs[1];
@@ -4444,8 +4509,8 @@ static void qnnrt_lower__bands(qnnrt_lower__job *job)
         matrix = qnnrt_lower__zeros(job, o, n);
         if (matrix == NULL) return;
         qnnrt_ir_axis_matrix(node, axis, matrix);
-        while (n == o && k < n && matrix[k * n + k] >= 1 && matrix[k * n + k] <= 1) ++k;
-        if (k < n) qnnrt_lower__mix(job, &x, axis, o, matrix);
+        while (n == o && k < n * n && fabs(matrix[k] - (k % (n + 1) == 0)) <= 0) ++k;
+        if (n != o || k < n * n) qnnrt_lower__mix(job, &x, axis, o, matrix);
     }
     qnnrt_lower__store(job, 0, &x);
 }

@@ -58,6 +58,18 @@ def forms():
         return x.transpose(1, 2).unflatten(1, (2, 16))
     found["pad behind a transpose"] = (
         lambda x: torch.matmul(F.pad(heads(x * 1.5), (0, 0, 0, 1), value=1.), torch.relu(heads(x)).transpose(-1, -2)), torch.randn(1, 64, 32))
+    # Padded columns before a Transpose; rows of a product that become rank 5; constants beside comparisons.
+    for height, channels, window, pads in ((2, 1, (2, 1), (1, 0)), (4, 3, (3, 3), (1, 1)), (6, 8, (5, 3), (2, 1)), (6, 8, (1, 3), (0, 1))):
+        weight = torch.randn(6, channels, *window) / 4
+        found["column of %d, window of %dx%d" % (height, *window)] = (
+            lambda x, w=weight, p=pads: F.conv2d(x, w, padding=p), torch.randn(1, channels, height, 1))
+    for columns in (2, 4, 7):
+        weight = torch.randn(columns, 3) / 2
+        found["linear to rank 5, %d columns" % columns] = (
+            lambda x, w=weight: F.linear(torch.relu(x), w).unflatten(0, (2, 1, 2)), torch.randn(4, columns, 3))
+    found["planes of one line"] = (lambda x: F.interpolate(x, size=(2, 4, 4), mode="nearest"), torch.randn(2, 1, 1, 1, 2))
+    found["sums of windows"] = (lambda x: F.avg_pool2d(x, 3, 1, padding=(1, 0), divisor_override=5), torch.randn(2, 3, 6, 3))
+    found["constant behind a comparison"] = (lambda x: torch.where(F.pad(x > 0, (0, 1), value=1), 1.0, -1.0), torch.randn(2, 3))
     return found
 
 
