@@ -1043,6 +1043,13 @@ QNNRT_IR_API qnnrt_dtype qnnrt_ir_dtype(const qnnrt_ir_node *node, const char *n
                                        : QNNRT_DTYPE_UNDEFINED;
 }
 
+/* Return the number of dimensions in the name of an operator, "conv2d"; 0: it has none. */
+static uint32_t qnnrt_ir__attr_spatial(const qnnrt_ir_node *node)
+{
+    const char *const digit = strpbrk(node->op, "123");
+    return digit != NULL ? (uint32_t)(*digit - '0') : 0;
+}
+
 /* Return the dtype of a number argument as an operand. */
 static qnnrt_dtype qnnrt_ir__attr_scalar(const qnnrt_ir_node *node, const char *name)
 {
@@ -1086,7 +1093,6 @@ static int qnnrt_ir__shape_fail(qnnrt_ir__shape *s, qnnrt_result code, const cha
     return 0;
 }
 
-/* Take the shape and dtype of a value. */
 static int qnnrt_ir__shape_copy(qnnrt_ir__shape *s, const qnnrt_ir_value *x)
 {
     s->dtype = x->dtype;
@@ -1095,7 +1101,6 @@ static int qnnrt_ir__shape_copy(qnnrt_ir__shape *s, const qnnrt_ir_value *x)
     return 1;
 }
 
-/* Write a shape as "[1, 128]". */
 static const char *qnnrt_ir__shape_text(char *out, size_t room, uint32_t rank, const int64_t *dims)
 {
     uint32_t i;
@@ -1209,7 +1214,6 @@ static qnnrt_dtype qnnrt_ir__shape_join(const qnnrt_ir__shape *s, size_t from, s
     return qnnrt_ir__dtype_weak(strong, weak);
 }
 
-/* Require a rank of an input. */
 static int qnnrt_ir__shape_rank(qnnrt_ir__shape *s, size_t i, uint32_t least, uint32_t most)
 {
     const qnnrt_ir_value *x = s->node->inputs[i];
@@ -1263,13 +1267,11 @@ static int qnnrt_ir__shape_same(qnnrt_ir__shape *s)
     return qnnrt_ir__shape_copy(s, s->node->inputs[0]);
 }
 
-/* copy: input 1 is broadcast to input 0. */
 static int qnnrt_ir__shape_copied(qnnrt_ir__shape *s)
 {
     return qnnrt_ir__shape_same(s) && qnnrt_ir__shape_fits(s, s->node->inputs[1]);
 }
 
-/* tril, triu */
 static int qnnrt_ir__shape_triangle(qnnrt_ir__shape *s)
 {
     return qnnrt_ir__shape_same(s) && qnnrt_ir__shape_rank(s, 0, 2, QNNRT_IR_RANK);
@@ -1492,7 +1494,6 @@ static void qnnrt_ir__shape_whole(qnnrt_ir__shape *s)
     for (d = s->rank; d-- > 0; step = qnnrt_ir__times(step, s->dims[d])) s->stride[d] = step;
 }
 
-/* Put dimension order[i] at place i. */
 static void qnnrt_ir__shape_order(qnnrt_ir__shape *s, const uint32_t *order)
 {
     const qnnrt_ir__shape was = *s;
@@ -1535,7 +1536,6 @@ static int qnnrt_ir__shape_permute(qnnrt_ir__shape *s)
     return 1;
 }
 
-/* transpose, swapaxes */
 static int qnnrt_ir__shape_transpose(qnnrt_ir__shape *s)
 {
     const int axes = qnnrt_ir__attr_has(s->node, "axis0");
@@ -1786,7 +1786,6 @@ static int qnnrt_ir__shape_view(qnnrt_ir__shape *s)
     return 1;
 }
 
-/* reshape_as, view_as */
 static int qnnrt_ir__shape_view_as(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0], *like = s->node->inputs[1];
@@ -2276,27 +2275,18 @@ static int qnnrt_ir__shape_layer_norm(qnnrt_ir__shape *s)
     return 1;
 }
 
-/* Outputs: the result, mean, 1 / deviation. */
-static int qnnrt_ir__shape_native_layer_norm(qnnrt_ir__shape *s)
+/* native_layer_norm, native_group_norm. Outputs: the result, mean, 1 / deviation. */
+static int qnnrt_ir__shape_native_norm(qnnrt_ir__shape *s)
 {
+    const int grouped = strstr(s->node->op, "group_norm") != NULL;
     int64_t last[QNNRT_IR_RANK];
-    const size_t n = qnnrt_ir_ints(s->node, "normalized_shape", last);
+    const size_t n = grouped ? 0 : qnnrt_ir_ints(s->node, "normalized_shape", last);
     size_t i;
-    if (!qnnrt_ir__shape_layer_norm(s)) return 0;
+    if (!(grouped ? qnnrt_ir__shape_group_norm(s) : qnnrt_ir__shape_layer_norm(s))) return 0;
     s->outputs = 3;
     if (s->index == 0) return 1;
     for (i = 0; i < n; ++i) s->dims[s->rank - 1 - i] = 1;
-    if (s->dtype != QNNRT_DTYPE_F32) s->dtype = QNNRT_DTYPE_UNDEFINED;   /* devices differ */
-    return 1;
-}
-
-static int qnnrt_ir__shape_native_group_norm(qnnrt_ir__shape *s)
-{
-    if (!qnnrt_ir__shape_group_norm(s)) return 0;
-    s->outputs = 3;
-    if (s->index == 0) return 1;
-    s->rank = 2;
-    s->dims[1] = qnnrt_ir_int(s->node, "group", 1);
+    if (grouped) { s->rank = 2; s->dims[1] = qnnrt_ir_int(s->node, "group", 1); }
     if (s->dtype != QNNRT_DTYPE_F32) s->dtype = QNNRT_DTYPE_UNDEFINED;   /* devices differ */
     return 1;
 }
@@ -2473,7 +2463,6 @@ static int qnnrt_ir__shape_search(qnnrt_ir__shape *s)
     return sorter == NULL || qnnrt_ir__shape_indices(s, sorter);
 }
 
-/* self, mask, source */
 static int qnnrt_ir__shape_masked_scatter(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0], *mask = s->node->inputs[1];
@@ -2508,7 +2497,6 @@ static int qnnrt_ir__shape_index_select(qnnrt_ir__shape *s)
     return qnnrt_ir__shape_indices(s, ids);
 }
 
-/* gather: the shape of the indices */
 static int qnnrt_ir__shape_gather(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0], *ids = s->node->inputs[1];
@@ -2876,13 +2864,11 @@ static int qnnrt_ir__shape_slide(qnnrt_ir__shape *s, uint32_t n, const qnnrt_ir_
     return 1;
 }
 
-/* Return the number of spatial dimensions: in the name, conv2d or conv_transpose2d, or of the
-   weight. */
-static uint32_t qnnrt_ir__shape_spatial(const qnnrt_ir__shape *s, size_t at)
+/* Return the number of spatial dimensions of a convolution: in the name, or of the weight. */
+static uint32_t qnnrt_ir__shape_spatial(const qnnrt_ir__shape *s)
 {
-    const uint32_t rank = s->node->inputs[1]->rank;
-    return strncmp(s->node->op, "convolution.", 12) == 0 ? rank - 2
-                                                         : (uint32_t)(s->node->op[at] - '0');
+    const uint32_t n = qnnrt_ir__attr_spatial(s->node);
+    return n != 0 ? n : s->node->inputs[1]->rank - 2;
 }
 
 /* Begin a convolution of n dimensions: check its input and weight, and get the kernel's size. */
@@ -2910,7 +2896,7 @@ static int qnnrt_ir__shape_conv(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *w = s->node->inputs[1];
     const qnnrt_ir_attr *padding = qnnrt_ir_attr_find(s->node, "padding");
-    const uint32_t n = qnnrt_ir__shape_spatial(s, 4);
+    const uint32_t n = qnnrt_ir__shape_spatial(s);
     qnnrt_ir__window win;
     uint32_t i;
     if (!qnnrt_ir__shape_kernel(s, n, 0, &win)) return 0;
@@ -2932,7 +2918,7 @@ static int qnnrt_ir__shape_conv(qnnrt_ir__shape *s)
 
 static int qnnrt_ir__shape_deconv(qnnrt_ir__shape *s)
 {
-    const uint32_t n = qnnrt_ir__shape_spatial(s, 14);
+    const uint32_t n = qnnrt_ir__shape_spatial(s);
     qnnrt_ir__window win;
     int64_t more[3] = { 0, 0, 0 };
     uint32_t i;
@@ -2955,10 +2941,9 @@ static int qnnrt_ir__shape_convolution(qnnrt_ir__shape *s)
                                                               : qnnrt_ir__shape_conv(s);
 }
 
-/* max_pool, avg_pool, max_pool_with_indices */
 static int qnnrt_ir__shape_pool(qnnrt_ir__shape *s)
 {
-    const uint32_t n = (uint32_t)(s->node->op[8] - '0');
+    const uint32_t n = qnnrt_ir__attr_spatial(s->node);
     qnnrt_ir__window win;
     memset(&win, 0, sizeof(win));
     if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2)) return 0;
@@ -2971,7 +2956,7 @@ static int qnnrt_ir__shape_pool(qnnrt_ir__shape *s)
 
 static int qnnrt_ir__shape_adaptive(qnnrt_ir__shape *s)
 {
-    const uint32_t n = (uint32_t)(s->node->op[17] - '0');    /* adaptive_avg_pool2d */
+    const uint32_t n = qnnrt_ir__attr_spatial(s->node);
     int64_t size[3] = { 0, 0, 0 };
     uint32_t i;
     if (n > 3 || !qnnrt_ir__shape_rank(s, 0, n + 1, n + 2)) return 0;
@@ -2989,7 +2974,7 @@ static int qnnrt_ir__shape_upsample(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_attr *factors = qnnrt_ir_attr_find(s->node, "scale_factors");
     int64_t size[3];
-    const uint32_t n = (uint32_t)(*strpbrk(s->node->op, "123") - '0');
+    const uint32_t n = qnnrt_ir__attr_spatial(s->node);
     uint32_t i;
     if (!qnnrt_ir__shape_rank(s, 0, n + 2, n + 2)) return 0;
     qnnrt_ir__shape_same(s);
@@ -3116,7 +3101,6 @@ static int qnnrt_ir__shape_regions(qnnrt_ir__shape *s)
     return 1;
 }
 
-/* Require a dimension of an input. */
 static int qnnrt_ir__shape_expect(qnnrt_ir__shape *s, size_t i, uint32_t d, int64_t size)
 {
     const qnnrt_ir_value *x = s->node->inputs[i];
@@ -3228,7 +3212,6 @@ static int qnnrt_ir__shape_arange(qnnrt_ir__shape *s)
     return qnnrt_ir__shape_dtype(s, whole ? QNNRT_DTYPE_I64 : QNNRT_DTYPE_F32);
 }
 
-/* linspace, logspace */
 static int qnnrt_ir__shape_steps(qnnrt_ir__shape *s)
 {
     s->rank = 1;
@@ -3248,7 +3231,6 @@ static int qnnrt_ir__shape_eye(qnnrt_ir__shape *s)
     return qnnrt_ir__shape_dtype(s, QNNRT_DTYPE_F32);
 }
 
-/* A node without outputs. */
 static int qnnrt_ir__shape_none(qnnrt_ir__shape *s)
 {
     s->outputs = 0;
@@ -3305,6 +3287,8 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     "bool train=false, bool bidirectional=false, bool batch_first=false"
 /* Rows that are alike: operators of n inputs without arguments; of a tensor and a tensor or number;
    of 1 to 3 dimensions; over some dimensions or all; with a size, or with factors beside it. */
+#define QNNRT_IR__TWO(X, a, b, n, args, shape, eval) \
+    X(a, n, n, args, shape, eval) X(b, n, n, args, shape, eval)
 #define QNNRT_IR__THREE(X, n, shape, eval, a, b, c) X(a ".default", n, n, "", shape, eval) \
     X(b ".default", n, n, "", shape, eval) X(c ".default", n, n, "", shape, eval)
 #define QNNRT_IR__SIX(X, n, shape, eval, a, b, c, d, e, f) \
@@ -3366,12 +3350,10 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("nan_to_num.default", 1, 1, "float? nan=0, float? posinf, float? neginf", same, element) \
     X("clamp.default", 1, 1, "Scalar? min, Scalar? max", clamp, element) \
     X("clamp.Tensor", 1, 3, "", binary, element) \
-    X("clamp_min.Tensor", 2, 2, "", binary, element) \
-    X("clamp_max.Tensor", 2, 2, "", binary, element) \
+    QNNRT_IR__TWO(X, "clamp_min.Tensor", "clamp_max.Tensor", 2, "", binary, element) \
     X("clamp_min.default", 1, 1, "Scalar min", clamp, element) \
     X("clamp_max.default", 1, 1, "Scalar max", clamp, element) \
-    X("tril.default", 1, 1, "int diagonal=0", triangle, triangle) \
-    X("triu.default", 1, 1, "int diagonal=0", triangle, triangle) \
+    QNNRT_IR__TWO(X, "tril.default", "triu.default", 1, "int diagonal=0", triangle, triangle) \
     X("dropout.default", 1, 1, "float p, bool train", same, copy) \
     X("feature_dropout.default", 1, 1, "float p, bool train", same, copy) \
     /* two inputs, or one and a number */ \
@@ -3392,8 +3374,7 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     QNNRT_IR__SIX(X, 2, binary, element, "maximum", "minimum", "fmax", "fmin", "hypot", \
                   "heaviside") \
     X("logaddexp.default", 2, 2, "", binary, element) \
-    X("max.other", 2, 2, "", binary, element) \
-    X("min.other", 2, 2, "", binary, element) \
+    QNNRT_IR__TWO(X, "max.other", "min.other", 2, "", binary, element) \
     X("atan2.default", 2, 2, "", divide, element) \
     QNNRT_IR__OTHER(X, "copysign", divide) \
     X("xlogy.Tensor", 1, 2, "Scalar? other", divide, element) \
@@ -3430,10 +3411,8 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("prod.dim_int", 1, 1, "int dim, bool keepdim=false, dtype? dtype", sum, reduce) \
     X("amax.default", 1, 1, "ints? dim, bool keepdim=false", reduce, reduce) \
     X("amin.default", 1, 1, "ints? dim, bool keepdim=false", reduce, reduce) \
-    X("max.default", 1, 1, "", reduce, reduce) \
-    X("min.default", 1, 1, "", reduce, reduce) \
-    X("max.dim", 1, 1, "int dim, bool keepdim=false", extreme, reduce) \
-    X("min.dim", 1, 1, "int dim, bool keepdim=false", extreme, reduce) \
+    QNNRT_IR__TWO(X, "max.default", "min.default", 1, "", reduce, reduce) \
+    QNNRT_IR__TWO(X, "max.dim", "min.dim", 1, "int dim, bool keepdim=false", extreme, reduce) \
     QNNRT_IR__TRUTH(X, "any") QNNRT_IR__TRUTH(X, "all") \
     X("argmax.default", 1, 1, "int? dim, bool keepdim=false", best, reduce) \
     X("argmin.default", 1, 1, "int? dim, bool keepdim=false", best, reduce) \
@@ -3445,13 +3424,10 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("argsort.stable", 1, 1, "bool stable, int dim=-1, bool descending=false", ranked, order) \
     X("msort.default", 1, 1, "int dim=0", ranked, order) \
     X("kthvalue.default", 1, 1, "int k, int dim=-1, bool keepdim=false", kth, order) \
-    X("median.default", 1, 1, "", reduce, order) \
-    X("median.dim", 1, 1, "int dim, bool keepdim=false", kth, order) \
-    X("nanmedian.default", 1, 1, "", reduce, order) \
-    X("nanmedian.dim", 1, 1, "int dim, bool keepdim=false", kth, order) \
+    QNNRT_IR__TWO(X, "median.default", "nanmedian.default", 1, "", reduce, order) \
+    QNNRT_IR__TWO(X, "median.dim", "nanmedian.dim", 1, "int dim, bool keepdim=false", kth, order) \
     X("mode.default", 1, 1, "int dim=-1, bool keepdim=false", kth, order) \
-    X("cummax.default", 1, 1, "int dim", ranked, scan) \
-    X("cummin.default", 1, 1, "int dim", ranked, scan) \
+    QNNRT_IR__TWO(X, "cummax.default", "cummin.default", 1, "int dim", ranked, scan) \
     X("logcumsumexp.default", 1, 1, "int dim", softmax, scan) \
     X("searchsorted.Tensor", 2, 3, "bool out_int32=false, bool right=false, str? side", search, \
       search) \
@@ -3472,18 +3448,14 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     /* copies and casts */ \
     QNNRT_IR__THREE(X, 1, same, copy, "alias", "detach", "clone") \
     QNNRT_IR__THREE(X, 1, same, copy, "contiguous", "lift_fresh_copy", "lift_fresh") \
-    X("to.dtype", 1, 1, "dtype dtype", to, copy) \
-    X("to.dtype_layout", 1, 1, "dtype? dtype", to, copy) \
-    X("to.device", 1, 1, "dtype dtype", to, copy) \
-    X("_to_copy.default", 1, 1, "dtype? dtype", to, copy) \
-    X("to.other", 2, 2, "", type_as, copy) \
-    X("type_as.default", 2, 2, "", type_as, copy) \
+    QNNRT_IR__TWO(X, "to.dtype", "to.device", 1, "dtype dtype", to, copy) \
+    QNNRT_IR__TWO(X, "to.dtype_layout", "_to_copy.default", 1, "dtype? dtype", to, copy) \
+    QNNRT_IR__TWO(X, "to.other", "type_as.default", 2, "", type_as, copy) \
     X("copy.default", 2, 2, "", copied, expand) \
     /* views and moves */ \
     X("view.default", 1, 1, "ints size", view, copy) \
     X("reshape.default", 1, 1, "ints shape", view, copy) \
-    X("view_as.default", 2, 2, "", view_as, copy) \
-    X("reshape_as.default", 2, 2, "", view_as, copy) \
+    QNNRT_IR__TWO(X, "view_as.default", "reshape_as.default", 2, "", view_as, copy) \
     X("expand.default", 1, 1, "ints size, bool implicit=false", expand, expand) \
     X("expand_as.default", 2, 2, "", expand_as, expand) \
     X("flatten.using_ints", 1, 1, "int start_dim=0, int end_dim=-1", flatten, copy) \
@@ -3615,12 +3587,11 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("instance_norm.default", 1, 5, "bool use_input_stats, float momentum, float eps", \
       batch_norm, norm) \
     X("layer_norm.default", 1, 3, "ints normalized_shape, float eps=1e-5", layer_norm, norm) \
-    X("native_layer_norm.default", 1, 3, "ints normalized_shape, float eps", native_layer_norm, \
-      norm) \
+    X("native_layer_norm.default", 1, 3, "ints normalized_shape, float eps", native_norm, norm) \
     X("rms_norm.default", 1, 2, "ints normalized_shape, float? eps", layer_norm, norm) \
     X("group_norm.default", 1, 3, "int num_groups, float eps=1e-5", group_norm, norm) \
     X("native_group_norm.default", 1, 3, "int N, int C, int HxW, int group, float eps", \
-      native_group_norm, norm) \
+      native_norm, norm) \
     X("_weight_norm.default", 2, 2, "int dim=0", weight_norm, weight_norm) \
     X("scaled_dot_product_attention.default", 3, 4, "float dropout_p=0, bool is_causal=false, " \
       "float? scale, bool enable_gqa=false, bool nan_rows=false", attention, attention) \
@@ -3633,12 +3604,10 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
       "bool onesided=false, float scale=1", fft, fft) \
     /* new values */ \
     X("full.default", 0, 0, "ints size, Scalar fill_value, dtype? dtype", full, fill) \
-    X("ones.default", 0, 0, "ints size, dtype? dtype", full, fill) \
-    X("zeros.default", 0, 0, "ints size, dtype? dtype", full, fill) \
+    QNNRT_IR__TWO(X, "ones.default", "zeros.default", 0, "ints size, dtype? dtype", full, fill) \
     X("empty.memory_format", 0, 0, "ints size, dtype? dtype", full, fill) \
     X("full_like.default", 1, 1, "Scalar fill_value, dtype? dtype", to, fill) \
-    X("ones_like.default", 1, 1, "dtype? dtype", to, fill) \
-    X("zeros_like.default", 1, 1, "dtype? dtype", to, fill) \
+    QNNRT_IR__TWO(X, "ones_like.default", "zeros_like.default", 1, "dtype? dtype", to, fill) \
     X("empty_like.default", 1, 1, "dtype? dtype", to, fill) \
     X("new_full.default", 1, 1, "ints size, Scalar fill_value, dtype? dtype", new, fill) \
     X("new_ones.default", 1, 1, "ints size, dtype? dtype", new, fill) \
@@ -3737,7 +3706,6 @@ QNNRT_IR_API const qnnrt_ir_op *qnnrt_ir_op_find(const char *name)
     return name != NULL ? qnnrt_ir__ops_find(name) : NULL;
 }
 
-/* Return true if a node overwrites its first input. */
 static int qnnrt_ir__ops_overwrites(const qnnrt_ir_node *node)
 {
     return node->info != NULL && strcmp(node->op, node->info->name) != 0;
@@ -3767,7 +3735,6 @@ static int qnnrt_ir__ops_ignored(const char *name)
     return name[0] == '_';
 }
 
-/* Return true if an argument has the type of the schema. */
 static int qnnrt_ir__ops_type(const qnnrt_ir__arg *arg, const qnnrt_ir_attr *attr)
 {
     const qnnrt_ir_attr_kind kind = attr->kind;
@@ -3989,7 +3956,6 @@ static int qnnrt_ir__graph_push(qnnrt_ir *ir, qnnrt_ir_value ***list, size_t *co
     return 1;
 }
 
-/* Add a value to the list of values. Return 0 when out of memory. */
 static int qnnrt_ir__graph_list(qnnrt_ir *ir, qnnrt_ir_value *value)
 {
     value->number = ir->value_count;
@@ -4068,13 +4034,11 @@ QNNRT_IR_API int qnnrt_ir_add_output(qnnrt_ir *ir, qnnrt_ir_value *value)
     return 1;
 }
 
-/* Get a list of values. */
 static qnnrt_ir_value **qnnrt_ir__graph_values(qnnrt_ir *ir, size_t count)
 {
     return (qnnrt_ir_value **)qnnrt_arena_get(&ir->own->arena, count + 1, sizeof(qnnrt_ir_value *));
 }
 
-/* Copy the inputs or outputs of a node. */
 static qnnrt_ir_value **qnnrt_ir__graph_copy(qnnrt_ir *ir, qnnrt_ir_value *const *list,
                                              size_t count)
 {
@@ -4083,7 +4047,6 @@ static qnnrt_ir_value **qnnrt_ir__graph_copy(qnnrt_ir *ir, qnnrt_ir_value *const
     return copy;
 }
 
-/* Append a node to the list of nodes. */
 static int qnnrt_ir__graph_append(qnnrt_ir *ir, qnnrt_ir_node *node)
 {
     void *list = qnnrt_arena_more(&ir->own->arena, ir->nodes, ir->node_count,
@@ -4142,7 +4105,6 @@ QNNRT_IR_API qnnrt_ir_node *qnnrt_ir_add_node(qnnrt_ir *ir, const qnnrt_ir_node 
     return node;
 }
 
-/* Copy an argument with its text and lists. */
 static int qnnrt_ir__graph_attr(qnnrt_ir *ir, const qnnrt_ir_attr *from, qnnrt_ir_attr *to)
 {
     qnnrt_arena *arena = &ir->own->arena;
@@ -4591,7 +4553,6 @@ static int qnnrt_ir__check_inputs_of(qnnrt_ir *ir, const qnnrt_ir_node *node, in
     return 1;
 }
 
-/* Return true for an operator of the caller. */
 static int qnnrt_ir__check_custom(const qnnrt_ir *ir, const char *op)
 {
     size_t i = 0;
@@ -4621,7 +4582,6 @@ static int qnnrt_ir__check_unknown(qnnrt_ir *ir, const qnnrt_ir_node *node)
                           "is unknown; nodes with it: %lu", nodes);
 }
 
-/* Check all nodes. Return 0 when out of memory. */
 static int qnnrt_ir__check_all(qnnrt_ir *ir)
 {
     qnnrt_ir_node *cycle;
@@ -4763,7 +4723,6 @@ QNNRT_IR_API int64_t qnnrt_ir_element_int(const void *at, qnnrt_dtype dtype)
     }
 }
 
-/* Return true if an integer fits in a dtype. */
 static int qnnrt_ir__number_fits(qnnrt_dtype dtype, int64_t i)
 {
     switch (dtype) {
@@ -5052,7 +5011,6 @@ static qnnrt_ir__ref *qnnrt_ir__parse_ref(qnnrt_ir__parse *p)
     return ref;
 }
 
-/* Read a list of tensors. */
 static int qnnrt_ir__parse_refs(qnnrt_ir__parse *p, qnnrt_ir__list *list, const char *what)
 {
     list->count = 0;
@@ -5259,7 +5217,6 @@ static int qnnrt_ir__parse_attr(qnnrt_ir__parse *p)
     }
 }
 
-/* Read the arguments of a node. */
 static int qnnrt_ir__parse_attrs(qnnrt_ir__parse *p, qnnrt_ir_node *node)
 {
     const qnnrt_json_type type = qnnrt_json_value(&p->json);
@@ -5278,7 +5235,6 @@ static int qnnrt_ir__parse_attrs(qnnrt_ir__parse *p, qnnrt_ir_node *node)
     return 1;
 }
 
-/* Copy p->refs. */
 static qnnrt_ir__ref **qnnrt_ir__parse_keep(qnnrt_ir__parse *p, size_t *count)
 {
     void *copy = qnnrt_arena_get(&p->scratch, p->refs.count + 1, sizeof(void *));
@@ -5326,12 +5282,14 @@ static int qnnrt_ir__parse_node(qnnrt_ir__parse *p)
     if (!qnnrt_ir__parse_open(p, QNNRT_JSON_OBJECT, "nodes[]")) return 0;
     while (qnnrt_json_more(&p->json)) {
         const qnnrt_json_text *const key = &p->json.key;
+        qnnrt_ir__symbol **const text = qnnrt_json_is(key, "name") ? &name :
+            qnnrt_json_is(key, "op_type") ? &op : qnnrt_json_is(key, "source") ||
+            qnnrt_json_is(key, "stack_trace") ? &source :
+            qnnrt_json_is(key, "inputs_there") ? &absent : NULL;
         int good;
         if (node->line == 0) qnnrt_ir__parse_place(p, node);
-        if (qnnrt_json_is(key, "name")) {
-            good = qnnrt_ir__parse_name(p, &name);
-        } else if (qnnrt_json_is(key, "op_type")) {
-            good = qnnrt_ir__parse_name(p, &op);
+        if (text != NULL) {
+            good = qnnrt_ir__parse_name(p, text);
         } else if (qnnrt_json_is(key, "inputs")) {
             good = qnnrt_ir__parse_refs(p, &p->refs, "inputs") &&
                    (entry->inputs = qnnrt_ir__parse_keep(p, &entry->input_count)) != NULL;
@@ -5340,10 +5298,6 @@ static int qnnrt_ir__parse_node(qnnrt_ir__parse *p)
                    (entry->outputs = qnnrt_ir__parse_keep(p, &entry->output_count)) != NULL;
         } else if (qnnrt_json_is(key, "attrs")) {
             good = qnnrt_ir__parse_attrs(p, node);
-        } else if (qnnrt_json_is(key, "source") || qnnrt_json_is(key, "stack_trace")) {
-            good = qnnrt_ir__parse_name(p, &source);
-        } else if (qnnrt_json_is(key, "inputs_there")) {
-            good = qnnrt_ir__parse_name(p, &absent);
         } else {
             good = qnnrt_json_skip(&p->json);
         }
@@ -5549,7 +5503,6 @@ static int qnnrt_ir__document_more(qnnrt_ir__parse *p)
     return qnnrt_json_skip(&p->json) || qnnrt_ir__parse_good(p);
 }
 
-/* Read one of "states". */
 static int qnnrt_ir__document_state(qnnrt_ir__parse *p)
 {
     qnnrt_ir__kept *state = (qnnrt_ir__kept *)qnnrt_arena_get(&p->scratch, 1, sizeof(*state));
@@ -5595,7 +5548,6 @@ static int qnnrt_ir__document_member(qnnrt_ir__parse *p, uint32_t *seen)
     }
 }
 
-/* Read the document once. */
 static int qnnrt_ir__document_once(qnnrt_ir__parse *p)
 {
     static const char *const needed[] = { "nodes", "graph_inputs", "graph_outputs", "weights" };
@@ -5656,7 +5608,6 @@ static qnnrt_ir_value *qnnrt_ir__resolve_make(qnnrt_ir__parse *p, qnnrt_ir__symb
     return value;
 }
 
-/* Find the fault of a stated tensor, if it has one. */
 static int qnnrt_ir__resolve_fault(qnnrt_ir__parse *p, const qnnrt_ir_node *node, const char *what,
                                    const qnnrt_ir__ref *ref)
 {
@@ -5675,7 +5626,6 @@ static int qnnrt_ir__resolve_same(const qnnrt_ir_value *x, const qnnrt_ir__ref *
            memcmp(x->dims, ref->dims, x->rank * sizeof(*x->dims)) == 0;
 }
 
-/* Compare a tensor as stated here with its value. */
 static int qnnrt_ir__resolve_compare(qnnrt_ir__parse *p, const qnnrt_ir_node *node,
                                      const char *what,
                                      const qnnrt_ir_value *x, const qnnrt_ir__ref *ref)
@@ -5709,7 +5659,6 @@ static int qnnrt_ir__resolve_inputs(qnnrt_ir__parse *p)
     return 1;
 }
 
-/* Give the inputs their ranges. */
 static int qnnrt_ir__resolve_ranges(qnnrt_ir__parse *p)
 {
     size_t i;
@@ -6025,7 +5974,6 @@ static size_t qnnrt_ir__resolve_place(qnnrt_ir_value *const *list, size_t count,
     return i > 0 ? i - 1 : count;
 }
 
-/* Check state `count` against those before it. */
 static int qnnrt_ir__resolve_state(qnnrt_ir__parse *p, const qnnrt_ir_state *list, size_t count)
 {
     const qnnrt_ir *const ir = p->ir;
@@ -6121,7 +6069,6 @@ static unsigned char *qnnrt_ir__wide_room(const qnnrt_ir__wide *x, int64_t at)
     return x->room + (size_t)at * x->bytes;
 }
 
-/* Return an element as a float or as an integer. */
 static double qnnrt_ir__wide_f(const qnnrt_ir__wide *x, int64_t at)
 {
     const unsigned char *const from = qnnrt_ir__wide_at(x, at);
@@ -6153,7 +6100,6 @@ static int64_t qnnrt_ir__wide_as(const qnnrt_ir__wide *x, int64_t at, qnnrt_dtyp
     return f < 0 || f > 0 || f != f ? 1 : qnnrt_ir__wide_i(x, at);
 }
 
-/* Set an element to a float or to an integer. */
 static void qnnrt_ir__wide_put(qnnrt_ir__wide *x, int64_t at, double f)
 {
     const float f32 = (float)f;
@@ -6537,92 +6483,79 @@ static int qnnrt_ir__eval_softmax(qnnrt_ir__eval *e)
    Needs: >>dtype >>attr >>shape_math >>number >>wide >>eval_math     Knows nothing of: layouts
    ===================================================================================== */
 
-/* What qnnrt_ir_recipe() returns. A name with its overload goes before others. mode: a text among
-   the arguments. */
-#define QNNRT_IR__WORD(name) { name, "", "a " name }
-static const struct qnnrt_ir__recipe {
-    const char *op, *mode, *words;
-} qnnrt_ir__recipes[] = {
-    { "relu", "", "a 0 max" }, { "relu6", "", "a 0 max 6 min" },
-    { "hardtanh", "", "a .min_val max .max_val min" },
-    { "clamp.default", "", "a .min|-inf max .max|inf min" },
-    { "clamp.Tensor", "", "a b|-inf max c|inf min" }, { "clamp_min", "", "a b max" },
-    { "clamp_max", "", "a b min" }, { "silu", "", "a a sigmoid *" },
-    { "q.silu", "", "a a sigmoid *" },
-    { "gelu", "tanh", "a a a a * * 0.044715 * a + 0.7978845608028654 * tanh 1 + * 0.5 *" },
-    { "q.gelu", "tanh", "a a a a * * 0.044715 * a + 0.7978845608028654 * tanh 1 + * 0.5 *" },
-    { "gelu", "", "a a 0.7071067811865475 * erf 1 + * 0.5 *" },
-    { "q.gelu", "", "a a 0.7071067811865475 * erf 1 + * 0.5 *" },
-    { "hardsigmoid", "", "a 3 + 0 max 6 min 6 /" },
-    { "hardswish", "", "a a 3 + 0 max 6 min 6 / *" },
-    { "leaky_relu", "", "a 0 > a a .negative_slope * ?" }, { "prelu", "", "a 0 > a a b * ?" },
-    { "_prelu_kernel", "", "a 0 > a a b * ?" },
-    { "elu", "", "a 0 max a 0 min .input_scale * expm1 .alpha * + .scale *" },
-    { "celu", "", "a 0 max a 0 min .alpha / expm1 .alpha * +" },
-    { "selu", "", "a 0 max a 0 min expm1 1.6732632423543772 * + 1.0507009873554805 *" },
-    { "softplus", "", "a .beta * .threshold > a a .beta * softplus .beta / ?" },
-    { "mish", "", "a a softplus tanh *" }, { "log_sigmoid", "", "a 0 min a abs -1 * exp log1p -" },
-    { "hardshrink", "", "a a abs .lambd > *" },
-    { "softshrink", "", "a a .lambd -1 * max .lambd min -" },
-    { "threshold", "", "a .threshold <= .value a ?" }, { "neg", "", "a -1 *" },
-    { "sgn", "", "a sign" }, { "square", "", "a a *" }, { "rsqrt", "", "1 a sqrt /" },
-    { "reciprocal", "", "1 a /" },
-    { "round.decimals", "", "a 10 .decimals pow * round 10 .decimals pow /" },
-    { "frac", "", "a a trunc -" }, { "deg2rad", "", "a 0.017453292519943295 *" },
-    { "rad2deg", "", "a 57.29577951308232 *" },
-    { "sinc", "", "a 0 == 1 a 3.141592653589793 * sin a 3.141592653589793 * / ?" },
-    { "logit", "",
-      "a .eps|-inf max 1 .eps|-inf - min 1 a .eps|-inf max 1 .eps|-inf - min - / log" },
-    { "logical_not", "", "a 0 ==" }, { "isnan", "", "a a !=" }, { "isinf", "", "a abs most >" },
-    { "isfinite", "", "a abs most <=" }, { "isposinf", "", "a most >" },
-    { "isneginf", "", "a -most <" },
-    { "nan_to_num", "", "a a == a most > .posinf|most a -most < .neginf|-most a ? ? .nan ?" },
-    { "bitwise_not", "", "a ~" }, { "add", "", "a b .alpha * +" }, { "sub", "", "a b .alpha * -" },
-    { "rsub", "", "b a .alpha * -" }, { "mul", "", "a b *" }, { "div", "floor", "a b //" },
-    { "div", "trunc", "a b quotient" }, { "div", "", "a b /" }, { "floor_divide", "", "a b //" },
-    { "remainder", "", "a b %" }, { "fmod", "", "a b fmod" }, { "pow", "", "a b pow" },
-    { "maximum", "", "a b max" }, { "max.other", "", "a b max" }, { "minimum", "", "a b min" },
-    { "min.other", "", "a b min" }, { "fmax", "", "b b == a a == a b max b ? a ?" },
-    { "fmin", "", "b b == a a == a b min b ? a ?" }, { "atan2", "", "a b atan2" },
-    { "hypot", "", "a b hypot" }, { "copysign", "", "a b copysign" },
-    { "xlogy", "", "a 0 == b b == * 0 a b log * ?" },
-    { "logaddexp", "", "a b == a 0.6931471805599453 + a b max a b - abs -1 * exp log1p + ?" },
-    { "heaviside", "", "a 0 == b a 0 > ?" }, { "lerp", "", "a b a - c * +" },
-    { "addcmul", "", "a .value b * c * +" }, { "addcdiv", "", "a .value b * c / +" },
-    { "eq", "", "a b ==" }, { "ne", "", "a b !=" }, { "lt", "", "a b <" }, { "le", "", "a b <=" },
-    { "gt", "", "a b >" }, { "ge", "", "a b >=" }, { "logical_and", "", "a 0 != b 0 != *" },
-    { "logical_or", "", "a 0 != b 0 != max" }, { "logical_xor", "", "a 0 != b 0 != !=" },
-    { "__and__", "", "a b &" }, { "bitwise_and", "", "a b &" }, { "__or__", "", "a b or" },
-    { "bitwise_or", "", "a b or" }, { "__xor__", "", "a b ^" }, { "bitwise_xor", "", "a b ^" },
-    { "__lshift__", "", "a b <<" }, { "bitwise_left_shift", "", "a b <<" },
-    { "__rshift__", "", "a b >>" }, { "bitwise_right_shift", "", "a b >>" },
-    { "where.ScalarSelf", "", "a .self b ?" }, { "where.Scalar", "", "a .self .other ?" },
-    { "where", "", "a b c ?" }, { "masked_fill", "", "b c a ?" }, QNNRT_IR__WORD("sigmoid"),
-    QNNRT_IR__WORD("tanh"), QNNRT_IR__WORD("abs"), QNNRT_IR__WORD("sign"), QNNRT_IR__WORD("floor"),
-    QNNRT_IR__WORD("ceil"), QNNRT_IR__WORD("round"), QNNRT_IR__WORD("trunc"),
-    QNNRT_IR__WORD("sqrt"), QNNRT_IR__WORD("exp"), QNNRT_IR__WORD("exp2"), QNNRT_IR__WORD("expm1"),
-    QNNRT_IR__WORD("log"), QNNRT_IR__WORD("log2"), QNNRT_IR__WORD("log10"), QNNRT_IR__WORD("log1p"),
-    QNNRT_IR__WORD("erf"), QNNRT_IR__WORD("erfc"), QNNRT_IR__WORD("erfinv"), QNNRT_IR__WORD("sin"),
-    QNNRT_IR__WORD("cos"), QNNRT_IR__WORD("tan"), QNNRT_IR__WORD("asin"), QNNRT_IR__WORD("acos"),
-    QNNRT_IR__WORD("atan"), QNNRT_IR__WORD("sinh"), QNNRT_IR__WORD("cosh"), QNNRT_IR__WORD("asinh"),
-    QNNRT_IR__WORD("acosh"), QNNRT_IR__WORD("atanh"), QNNRT_IR__WORD("lgamma"),
+/* What qnnrt_ir_recipe() returns, behind the names of operators. A name with its overload goes
+   before others; "name/text": with this text among the arguments. */
+#define QNNRT_IR__WORD(name) name ": a " name
+static const char *const qnnrt_ir__recipes[] = {
+    "relu: a 0 max", "relu6: a 0 max 6 min", "hardtanh: a .min_val max .max_val min",
+    "clamp.default: a .min|-inf max .max|inf min", "clamp.Tensor: a b|-inf max c|inf min",
+    "clamp_min maximum max.other: a b max", "clamp_max minimum min.other: a b min",
+    "silu q.silu: a a sigmoid *",
+    "gelu/tanh q.gelu/tanh: a a a a * * 0.044715 * a + 0.7978845608028654 * tanh 1 + * 0.5 *",
+    "gelu q.gelu: a a 0.7071067811865475 * erf 1 + * 0.5 *", "hardsigmoid: a 3 + 0 max 6 min 6 /",
+    "hardswish: a a 3 + 0 max 6 min 6 / *", "leaky_relu: a 0 > a a .negative_slope * ?",
+    "prelu _prelu_kernel: a 0 > a a b * ?",
+    "elu: a 0 max a 0 min .input_scale * expm1 .alpha * + .scale *",
+    "celu: a 0 max a 0 min .alpha / expm1 .alpha * +",
+    "selu: a 0 max a 0 min expm1 1.6732632423543772 * + 1.0507009873554805 *",
+    "softplus: a .beta * .threshold > a a .beta * softplus .beta / ?", "mish: a a softplus tanh *",
+    "log_sigmoid: a 0 min a abs -1 * exp log1p -", "hardshrink: a a abs .lambd > *",
+    "softshrink: a a .lambd -1 * max .lambd min -", "threshold: a .threshold <= .value a ?",
+    "neg: a -1 *", "sgn: a sign", "square: a a *", "rsqrt: 1 a sqrt /", "reciprocal: 1 a /",
+    "round.decimals: a 10 .decimals pow * round 10 .decimals pow /", "frac: a a trunc -",
+    "deg2rad: a 0.017453292519943295 *", "rad2deg: a 57.29577951308232 *",
+    "sinc: a 0 == 1 a 3.141592653589793 * sin a 3.141592653589793 * / ?",
+    "logit: a .eps|-inf max 1 .eps|-inf - min 1 a .eps|-inf max 1 .eps|-inf - min - / log",
+    "logical_not: a 0 ==", "isnan: a a !=", "isinf: a abs most >", "isfinite: a abs most <=",
+    "isposinf: a most >", "isneginf: a -most <",
+    "nan_to_num: a a == a most > .posinf|most a -most < .neginf|-most a ? ? .nan ?",
+    "bitwise_not: a ~", "add: a b .alpha * +", "sub: a b .alpha * -", "rsub: b a .alpha * -",
+    "mul: a b *", "div/floor floor_divide: a b //", "div/trunc: a b quotient", "div: a b /",
+    "remainder: a b %", "fmod: a b fmod", "pow: a b pow", "fmax: b b == a a == a b max b ? a ?",
+    "fmin: b b == a a == a b min b ? a ?", "atan2: a b atan2", "hypot: a b hypot",
+    "copysign: a b copysign", "xlogy: a 0 == b b == * 0 a b log * ?",
+    "logaddexp: a b == a 0.6931471805599453 + a b max a b - abs -1 * exp log1p + ?",
+    "heaviside: a 0 == b a 0 > ?", "lerp: a b a - c * +", "addcmul: a .value b * c * +",
+    "addcdiv: a .value b * c / +", "eq: a b ==", "ne: a b !=", "lt: a b <", "le: a b <=",
+    "gt: a b >", "ge: a b >=", "logical_and: a 0 != b 0 != *", "logical_or: a 0 != b 0 != max",
+    "logical_xor: a 0 != b 0 != !=", "__and__ bitwise_and: a b &", "__or__ bitwise_or: a b or",
+    "__xor__ bitwise_xor: a b ^", "__lshift__ bitwise_left_shift: a b <<",
+    "__rshift__ bitwise_right_shift: a b >>", "where.ScalarSelf: a .self b ?",
+    "where.Scalar: a .self .other ?", "where: a b c ?", "masked_fill: b c a ?",
+    QNNRT_IR__WORD("sigmoid"), QNNRT_IR__WORD("tanh"), QNNRT_IR__WORD("abs"),
+    QNNRT_IR__WORD("sign"), QNNRT_IR__WORD("floor"), QNNRT_IR__WORD("ceil"),
+    QNNRT_IR__WORD("round"), QNNRT_IR__WORD("trunc"), QNNRT_IR__WORD("sqrt"), QNNRT_IR__WORD("exp"),
+    QNNRT_IR__WORD("exp2"), QNNRT_IR__WORD("expm1"), QNNRT_IR__WORD("log"), QNNRT_IR__WORD("log2"),
+    QNNRT_IR__WORD("log10"), QNNRT_IR__WORD("log1p"), QNNRT_IR__WORD("erf"), QNNRT_IR__WORD("erfc"),
+    QNNRT_IR__WORD("erfinv"), QNNRT_IR__WORD("sin"), QNNRT_IR__WORD("cos"), QNNRT_IR__WORD("tan"),
+    QNNRT_IR__WORD("asin"), QNNRT_IR__WORD("acos"), QNNRT_IR__WORD("atan"), QNNRT_IR__WORD("sinh"),
+    QNNRT_IR__WORD("cosh"), QNNRT_IR__WORD("asinh"), QNNRT_IR__WORD("acosh"),
+    QNNRT_IR__WORD("atanh"), QNNRT_IR__WORD("lgamma"),
 };
+
+/* Return true if a node has the operator and the text of a name before a recipe. */
+static int qnnrt_ir__recipe_is(const qnnrt_ir_node *node, const char *name)
+{
+    const size_t bytes = strcspn(name, " :/"), all = strcspn(name, " :");
+    size_t i;
+    if (strncmp(node->info->name, name, bytes) != 0 ||
+        (node->info->name[bytes] != '.' && node->info->name[bytes] != '\0')) return 0;
+    for (i = 0; i < node->attr_count && all > bytes; ++i)
+        if (node->attrs[i].kind == QNNRT_IR_TEXT &&
+            strlen(node->attrs[i].text) == all - bytes - 1 &&
+            memcmp(node->attrs[i].text, name + bytes + 1, all - bytes - 1) == 0) return 1;
+    return all == bytes;
+}
 
 QNNRT_IR_API const char *qnnrt_ir_recipe(const qnnrt_ir_node *node)
 {
-    const char *const name = node != NULL && node->info != NULL ? node->info->name : "";
-    size_t i, k;
+    size_t i;
+    if (node == NULL || node->info == NULL) return NULL;
     for (i = 0; i < sizeof(qnnrt_ir__recipes) / sizeof(qnnrt_ir__recipes[0]); ++i) {
-        const struct qnnrt_ir__recipe *recipe = &qnnrt_ir__recipes[i];
-        const size_t bytes = strlen(recipe->op);
-        int found = strncmp(recipe->op, name, bytes) == 0 &&
-                    (name[bytes] == '.' || name[bytes] == '\0');
-        for (k = 0; found && recipe->mode[0] != '\0' && k <= node->attr_count; ++k) {
-            if (k == node->attr_count) { found = 0; break; }
-            if (node->attrs[k].kind == QNNRT_IR_TEXT &&
-                strcmp(node->attrs[k].text, recipe->mode) == 0) break;
-        }
-        if (found) return recipe->words;
+        const char *const words = strchr(qnnrt_ir__recipes[i], ':') + 2;
+        const char *name = qnnrt_ir__recipes[i];
+        for (; name + 1 < words; name += strcspn(name, " :") + 1)
+            if (qnnrt_ir__recipe_is(node, name)) return words;
     }
     return NULL;
 }
@@ -6867,7 +6800,6 @@ QNNRT_IR_API int qnnrt_ir_recipe_operand(const qnnrt_ir_node *node, const char *
     return -1;
 }
 
-/* Read the recipe of a node. */
 static void qnnrt_ir__cook_read(qnnrt_ir__cook *cook, const qnnrt_ir_node *node)
 {
     const char *words = qnnrt_ir_recipe(node);
@@ -7346,7 +7278,6 @@ static int qnnrt_ir__eval_select(qnnrt_ir__eval *e)
     return 1;
 }
 
-/* Get a tensor as one of one dimension. */
 static qnnrt_ir__wide qnnrt_ir__move_flat(const qnnrt_ir__wide *x)
 {
     qnnrt_ir__wide flat = *x;
@@ -8551,7 +8482,6 @@ static inline void qnnrt_ir__dft_stages(const qnnrt_ir__dft *d, int lanes, qnnrt
     memcpy(x->im, from.im, (size_t)(d->n * lanes) * sizeof(double));
 }
 
-/* Transform lines in place. */
 static void qnnrt_ir__dft_run(const qnnrt_ir__dft *d, int lanes, qnnrt_ir__lines *x)
 {
     const qnnrt_ir__lines *c = &d->chirp, *f = &d->filter;
@@ -8753,8 +8683,7 @@ static int qnnrt_ir__band_begin(const qnnrt_ir_node *node, uint32_t axis, int64_
         "upsample_linear", "upsample_bilinear", "upsample_trilinear", "_upsample_bilinear",
         "upsample_bicubic", "_upsample_bicubic" };
     int64_t list[3] = {0}, one[3] = {1, 1, 1};
-    const char *digit = strpbrk(node->op, "123");
-    const uint32_t spatial = digit != NULL ? (uint32_t)(*digit - '0') : 0;
+    const uint32_t spatial = qnnrt_ir__attr_spatial(node);
     size_t i = 0;
     memset(b, 0, sizeof(*b));
     while (i < 10 && strncmp(node->op, kinds[i], strlen(kinds[i])) != 0) ++i;
@@ -8878,8 +8807,8 @@ static int64_t qnnrt_ir__band_at(const qnnrt_ir__band *b, int64_t o, int64_t *be
 QNNRT_IR_API int qnnrt_ir_axis_matrix(const qnnrt_ir_node *node, uint32_t axis, double *matrix)
 {
     const qnnrt_ir_value *x = node->inputs[0], *y = node->outputs[0];
-    const char *digit = strpbrk(node->op, "123");
-    const uint32_t first = digit != NULL ? y->rank - (uint32_t)(*digit - '0') : 0;
+    const uint32_t spatial = qnnrt_ir__attr_spatial(node);
+    const uint32_t first = spatial != 0 ? y->rank - spatial : 0;
     const int64_t in = x->dims[axis], out = y->dims[axis];
     qnnrt_ir__band b;
     int64_t o, begin, count;
@@ -8898,8 +8827,7 @@ QNNRT_IR_API int qnnrt_ir_axis_matrix(const qnnrt_ir_node *node, uint32_t axis, 
 static int qnnrt_ir__eval_bands(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0], *y = e->out;
-    const char *digit = strpbrk(e->node->op, "123");
-    const uint32_t spatial = (uint32_t)(*digit - '0');
+    const uint32_t spatial = qnnrt_ir__attr_spatial(e->node);
     int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, most[3] = {1, 1, 1}, *begin[3], *count[3];
     double *factors[3];
     int64_t plane, i, a, b, c, o[3];
@@ -8948,7 +8876,7 @@ static int qnnrt_ir__eval_most(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[0];
     const int adaptive = e->node->op[0] == 'a';
-    const uint32_t n = (uint32_t)(*strpbrk(e->node->op, "123") - '0');
+    const uint32_t n = qnnrt_ir__attr_spatial(e->node);
     int64_t kernel[3] = {1, 1, 1}, from[3], to[3], at[3], area_in, area_out, k, i;
     qnnrt_ir__slide s;
     if (!adaptive) qnnrt_ir_each(e->node, "kernel_size", n, kernel);
@@ -9782,8 +9710,7 @@ static double qnnrt_ir__fold_size(const qnnrt_ir_value *x, uint32_t last)
 static double qnnrt_ir__fold_image(const qnnrt_ir_node *node, int (*eval)(qnnrt_ir__eval *e),
                                    const qnnrt_ir_value *x, const qnnrt_ir_value *w, double made)
 {
-    const char *digit = strpbrk(node->op, "123");
-    const uint32_t n = digit != NULL ? (uint32_t)(*digit - '0') : 0;
+    const uint32_t n = qnnrt_ir__attr_spatial(node);
     const qnnrt_ir_value *y = node->outputs[0];
     int64_t kernel[3] = { 1, 1, 1 };
     double area = 1;
@@ -10713,7 +10640,6 @@ static int qnnrt_ir__extract_owns(const qnnrt_ir *ir, const qnnrt_ir_value *valu
     return value != NULL && value->number < ir->value_count && ir->values[value->number] == value;
 }
 
-/* Check the outputs that were asked for. */
 static qnnrt_result qnnrt_ir__extract_outputs(const qnnrt_ir__extract *x,
                                               const qnnrt_ir_value *const *outputs, size_t count)
 {
@@ -10747,7 +10673,6 @@ static qnnrt_result qnnrt_ir__extract_inputs(qnnrt_ir__extract *x,
     return QNNRT_OK;
 }
 
-/* Mark the nodes that were asked for. */
 static qnnrt_result qnnrt_ir__extract_take(qnnrt_ir__extract *x, const qnnrt_ir_node *const *nodes,
                                            size_t count)
 {
@@ -10846,7 +10771,6 @@ static int qnnrt_ir__extract_data(qnnrt_ir__extract *x)
     return 1;
 }
 
-/* Copy the states. Return 0 when out of memory. */
 static int qnnrt_ir__extract_states(qnnrt_ir__extract *x)
 {
     const size_t count = x->from->state_count;
@@ -10945,7 +10869,6 @@ static int qnnrt_ir__write_shares(const qnnrt_ir_value *a, const qnnrt_ir_value 
            memcmp(a->dims, b->dims, a->rank * sizeof(*a->dims)) == 0;
 }
 
-/* Find names for all nodes, and keys for all constants. */
 static qnnrt_result qnnrt_ir__write_names(qnnrt_ir__write *w)
 {
     const qnnrt_ir *const ir = w->ir;
@@ -11053,13 +10976,11 @@ static int qnnrt_ir__write_hex(qnnrt_ir__write *w, const void *data, size_t byte
     return 1;
 }
 
-/* Return true if a float is neither infinite nor NaN. */
 static int qnnrt_ir__write_finite(double f)
 {
     return f - f >= 0;
 }
 
-/* Write elements as nested lists. */
 static void qnnrt_ir__write_list(qnnrt_ir__write *w, const qnnrt_ir_value *v)
 {
     const size_t size = qnnrt_ir_dtype_bytes(v->dtype);
@@ -11150,7 +11071,6 @@ static int qnnrt_ir__write_attr(qnnrt_ir__write *w, const qnnrt_ir_attr *a)
     return good;
 }
 
-/* Write the operator's name as exporters do. */
 static int qnnrt_ir__write_op(qnnrt_ir__write *w, const char *op)
 {
     const size_t bytes = strlen(op) + 6;
@@ -11220,7 +11140,6 @@ static int qnnrt_ir__write_data(qnnrt_ir__write *w)
     return 1;
 }
 
-/* Write the ranges of inputs, if some have one. */
 static void qnnrt_ir__write_ranges(qnnrt_ir__write *w)
 {
     size_t i, count = 0;

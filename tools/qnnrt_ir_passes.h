@@ -276,7 +276,6 @@ static qnnrt_result qnnrt_pass__visit(qnnrt_ir *ir, qnnrt_error *err,
     return qnnrt_ir_tidy(ir, err);
 }
 
-/* Change a node, and keep what went wrong. */
 static int qnnrt_pass__become(qnnrt_pass__work *p, qnnrt_ir_node *node, const char *op,
                               qnnrt_ir_value *const *inputs, size_t count)
 {
@@ -774,7 +773,6 @@ static int qnnrt_pass__match_order(const qnnrt_ir_node *node, int64_t order[QNNR
     return 1;
 }
 
-/* Return true if an order of dimensions changes nothing. */
 static int qnnrt_pass__match_plain(const int64_t *order, uint32_t rank)
 {
     uint32_t i;
@@ -1304,7 +1302,6 @@ static int qnnrt_pass__gelu_power(qnnrt_pass__match *m, const qnnrt_ir_value *va
     return exponent == 0;
 }
 
-/* Return true if a value is x + 0.044715 * x^3. */
 static int qnnrt_pass__gelu_cubic(qnnrt_pass__match *m, const qnnrt_ir_value *value,
                                   const qnnrt_ir_value *x)
 {
@@ -1486,7 +1483,6 @@ static int qnnrt_pass__attention_core(qnnrt_pass__attention *a, const qnnrt_ir_v
     return 0;
 }
 
-/* Match the scores, with a mask or without. */
 static int qnnrt_pass__attention_scores(qnnrt_pass__attention *a, const qnnrt_ir_value *scores)
 {
     const qnnrt_pass__attention before = *a;
@@ -2151,7 +2147,6 @@ static int qnnrt_pass__rope_emit(qnnrt_pass__rope *r, const qnnrt_ir_node *node,
                                                       to->dims, to, 0, NULL) != NULL;
 }
 
-/* Replace a traced node by tables. */
 static int qnnrt_pass__rope_replace(qnnrt_pass__rope *r, qnnrt_ir_node *node)
 {
     char *tables[2], mapping[300];
@@ -2358,7 +2353,6 @@ static int qnnrt_pass__columns_mask(qnnrt_pass__columns *c, const qnnrt_ir_node 
                                                "order");
 }
 
-/* Note that an output runs along the cells. */
 static int qnnrt_pass__columns_set(qnnrt_pass__columns *c, const qnnrt_ir_node *node, int axis,
                                    uint32_t cache)
 {
@@ -2370,7 +2364,6 @@ static int qnnrt_pass__columns_set(qnnrt_pass__columns *c, const qnnrt_ir_node *
     return 1;
 }
 
-/* Note what a product does with a cache. */
 static void qnnrt_pass__columns_use(qnnrt_pass__columns *c, const qnnrt_ir_node *node,
                                     const qnnrt_ir_value *x, int kind)
 {
@@ -2452,7 +2445,6 @@ static int qnnrt_pass__columns_attention(qnnrt_pass__columns *c, const qnnrt_ir_
     return 1;
 }
 
-/* Reductions: over the cells, or over other dimensions. */
 static int qnnrt_pass__columns_reduce(qnnrt_pass__columns *c, const qnnrt_ir_node *node)
 {
     const qnnrt_ir_value *x = node->inputs[0];
@@ -2471,7 +2463,6 @@ static int qnnrt_pass__columns_reduce(qnnrt_pass__columns *c, const qnnrt_ir_nod
     return qnnrt_pass__columns_set(c, node, keep ? axis : axis - before, 0);
 }
 
-/* Follow the cells through a node. */
 static int qnnrt_pass__columns_node(qnnrt_pass__columns *c, const qnnrt_ir_node *node)
 {
     static const char *const softmaxes[] = {
@@ -2841,7 +2832,6 @@ static int qnnrt_pass__kv_refuse(qnnrt_pass__kv *k, const qnnrt_ir_node *node, c
     return 0;
 }
 
-/* Return the node that reads a value alone, or NULL. */
 static qnnrt_ir_node *qnnrt_pass__kv_reader(const qnnrt_ir *ir, const qnnrt_ir_value *value)
 {
     size_t i, n;
@@ -2866,7 +2856,6 @@ static uint32_t qnnrt_pass__kv_dim(const qnnrt_ir_node *node, const qnnrt_ir_val
     return (uint32_t)(dim < 0 ? dim + (int64_t)value->rank : dim);
 }
 
-/* Match index_copy into an input of the graph. */
 static int qnnrt_pass__kv_written(qnnrt_pass__kv *k, qnnrt_ir_value *past, qnnrt_ir_node *node,
                                   qnnrt_pass__kv_cache *cache)
 {
@@ -2934,7 +2923,6 @@ static int qnnrt_pass__kv_same(const qnnrt_ir_value *a, const qnnrt_ir_value *b,
     return 1;
 }
 
-/* Check what is common to all caches. */
 static int qnnrt_pass__kv_agree(qnnrt_pass__kv *k)
 {
     size_t i;
@@ -2961,7 +2949,6 @@ static int qnnrt_pass__kv_agree(qnnrt_pass__kv *k)
     return 1;
 }
 
-/* Find the caches of a graph. Return 0 after an error. */
 static int qnnrt_pass__kv_find(qnnrt_pass__kv *k)
 {
     static const char *const writes[] = {
@@ -3290,7 +3277,6 @@ static qnnrt_pass__span qnnrt_pass__spans_make(double low, double high)
     return out;
 }
 
-/* Return what holds a and b. */
 static qnnrt_pass__span qnnrt_pass__spans_hull(qnnrt_pass__span a, qnnrt_pass__span b)
 {
     return qnnrt_pass__spans_make(a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high);
@@ -3309,7 +3295,6 @@ static double qnnrt_pass__spans_size(qnnrt_pass__span a)
     return -a.low > a.high ? -a.low : a.high;
 }
 
-/* Return the integers of a dtype. */
 static qnnrt_pass__span qnnrt_pass__spans_dtype(qnnrt_dtype dtype)
 {
     const int bits = 8 * (int)qnnrt_ir_dtype_bytes(dtype);
@@ -3427,7 +3412,6 @@ static qnnrt_pass__span qnnrt_pass__spans_word(const char *word, qnnrt_pass__spa
     return qnnrt_pass__spans_make(a.low < 0 || b.low < 0 ? -power : 0, power - 1);
 }
 
-/* Follow the recipe of an operator on elements. */
 static qnnrt_pass__span qnnrt_pass__spans_recipe(const qnnrt_ir_node *node, uint32_t mode)
 {
     static const char *const words[] = {     /* of one operand, two and three */
@@ -3621,7 +3605,6 @@ static int64_t qnnrt_pass__spans_end(double f, int64_t otherwise)
     return f >= 9.2e18 ? INT64_MAX : f <= -9.2e18 ? INT64_MIN : f == f ? (int64_t)f : otherwise;
 }
 
-/* Set what the integers of a value are. */
 static void qnnrt_pass__spans_set(qnnrt_ir_value *value, qnnrt_pass__span span, int ranged)
 {
     value->ranged = ranged;
