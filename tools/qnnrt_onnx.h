@@ -248,7 +248,7 @@ typedef struct qnnrt_onnx_desc {
     uint64_t    memory_bytes;        /* that are allocated (default 0: 4 GiB) */
     uint64_t    expand_bytes;        /* of all sparse tensors, expanded (default 0: 1 GiB) */
     uint32_t    nodes;               /* of all graphs and functions (default 0: 1,000,000) */
-    uint32_t    name_bytes;          /* of a name (default 0: 4,096) */
+    uint32_t    name_bytes;          /* of a name, not of values of metadata (default 0: 4,096) */
     uint32_t    files;               /* of external data (default 0: 1,024) */
 } qnnrt_onnx_desc;
 
@@ -541,7 +541,7 @@ typedef struct qnnrt_onnx__row {
     uint32_t         number;
     qnnrt_onnx__what what;
     int              of;             /* ONE, MANY: the message; REALS, DATA: bytes of a number, 0: a
-                                        varint */
+                                        varint; NAME: 1: of any length */
     const char      *name;
     size_t           offset, count;  /* in the struct; count: that of a list */
 } qnnrt_onnx__row;
@@ -649,7 +649,7 @@ static const qnnrt_onnx__row qnnrt_onnx__opset_rows[] = {
 
 static const qnnrt_onnx__row qnnrt_onnx__pair_rows[] = {
     { 1, QNNRT_ONNX__NAME, 0, "key", QNNRT_ONNX__AT1(qnnrt_onnx_pair, key) },
-    { 2, QNNRT_ONNX__NAME, 0, "value", QNNRT_ONNX__AT1(qnnrt_onnx_pair, value) }
+    { 2, QNNRT_ONNX__NAME, 1, "value", QNNRT_ONNX__AT1(qnnrt_onnx_pair, value) }
 };
 
 static const qnnrt_onnx__row qnnrt_onnx__graph_rows[] = {
@@ -902,7 +902,7 @@ static int qnnrt_onnx__name(qnnrt_onnx__reader *r, const qnnrt_onnx__message *m,
 {
     const uint64_t bytes = (uint64_t)(item->data.end - item->data.at);
     const char *copy;
-    if (bytes > r->limits.name_bytes)
+    if (row->of == 0 && bytes > r->limits.name_bytes)
         return qnnrt_onnx__fail(r, QNNRT_E_LIMIT, "byte %llu: field \"%s\" of a message \"%s\" has "
                                 "%llu bytes, the limit is %u", (unsigned long long)item->byte,
                                 row->name, m->name, (unsigned long long)bytes,

@@ -955,6 +955,15 @@ TEST(onnx_limits)
     CHECK_STR(refusal.text, "the model needs more memory than 1048576 bytes, the limit");
     memset(&desc, 0, sizeof desc);
     put_end(&m, relu());
+    {
+        char text[5001];
+        memset(text, 'a', 5000);
+        text[5000] = '\0';
+        put_pair(&m, 14, "characters", text);    /* values of metadata may be long */
+        READ();
+        CHECK_EQ(strlen(onnx->metadata[0].value), 5000);
+    }
+    put_end(&m, relu());
     desc.name_bytes = 4;
     CHECK_EQ(read_model(&desc), QNNRT_E_LIMIT);
     CHECK_STR(refusal.text, "field \"name\" of a message \"graph\" has 5 bytes, the limit is 4");
