@@ -19,7 +19,7 @@ ends() {
 printf 'PK\003\004FAKEDLC a' >"$out/a.dlc"
 printf 'PK\003\004FAKEDLC b' >"$out/b.dlc"
 ends help 0 "--graph_name N1,N2" --help
-ends nothing 2 "compile takes .dlc containers, folders of qnnrt.export(), .json graphs of PyTorch, the folder of a language model, or a .gguf file" --output_dir "$out/o"
+ends nothing 2 "compile takes .dlc containers, folders of qnnrt.export(), .json graphs of PyTorch, .onnx files, the folder of a language model, or a .gguf file" --output_dir "$out/o"
 ends no_folder 2 "--output_dir" "$out/a.dlc"
 ends unknown 2 "unknown option --frobnicate" "$out/a.dlc" --frobnicate
 ends other_verb 2 "--guard is not an option of compile" "$out/a.dlc" --guard

@@ -329,7 +329,7 @@ compile dlc_weights 2 "--weights is for .json graphs" "$tmp/a.dlc" --weights "$t
 hinted dlc_weights_hint "Leave it out."
 compile other_graph 2 "a.txt is not one" "$tmp/a.txt" --weights "$tmp/cnn.safetensors"
 hinted other_graph_hint "qnnrt.export()"
-for tail in pt pth PT2 onnx tflite; do
+for tail in pt pth PT2 tflite; do
     compile "$tail" 2 "or a .gguf file, and $tmp/a.$tail is none of them" "$tmp/a.$tail" --weights "$tmp/cnn.safetensors"
     hinted "${tail}_hint" "qnnrt.export()"
 done

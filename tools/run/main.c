@@ -108,6 +108,7 @@ static const char *const plan_examples[] = {"plan model_dir --svg memory.svg", N
 static const char *const compile_examples[] = {
     "compile prompt.dlc token.dlc --graph_name prompt,token --output_dir out --soc_model 57",
     "compile model.json --weights model.safetensors --backend_so libQnnHtp.so --output_dir out",
+    "compile model.onnx --dim batch=1 --backend_so libQnnHtp.so --output_dir out",
     "compile Qwen3-0.6B --context_lengths 1024 --shards 2 --output_dir out",
     NULL};
 static const char *const report_examples[] = {
@@ -148,13 +149,15 @@ static const cli_verb verbs[] = {
     {.name = "plan", .usage = "FILE|DIR ... [options]", .examples = plan_examples,
      .summary = "Show how much memory the tensors take, and where each one lies.",
      .notes = LOOK_NOTES, .lists = VERB_PLAN, .takes = VERBS_MODEL, .run = verb_plan},
-    {.name = "compile", .usage = "A.dlc|A.json ...|MODEL_DIR|MODEL.gguf --output_dir DIR [options]",
+    {.name = "compile",
+     .usage = "A.dlc|A.json|A.onnx ...|MODEL_DIR|MODEL.gguf --output_dir DIR [options]",
      .examples = compile_examples,
-     .summary = "Compile .dlc containers, or graphs of PyTorch in .json files with their weights, "
-                "into one context binary with all their graphs, DIR/A.bin, and write its metadata "
-                "to DIR/A_json.json.",
+     .summary = "Compile .dlc containers, .onnx files, or graphs of PyTorch in .json files with "
+                "their weights, into one context binary with all their graphs, DIR/A.bin, and "
+                "write its metadata to DIR/A_json.json.",
      .notes = "A .json file, or a folder of qnnrt.export(), is a graph in ATen operators from "
-              "torch.export. All graphs are .dlc containers, or all are .json files. MODEL_DIR is "
+              "torch.export. All graphs are .dlc containers, or none is. What is said here about "
+              ".json is true of .onnx, too, except that it has its weights. MODEL_DIR is "
               "the folder of a language model, with config.json and .safetensors; MODEL.gguf is a "
               "file of llama.cpp (llama, qwen2, qwen3; F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, "
               "Q8_0, Q4_K, Q5_K, Q6_K): DIR is then a model for qnnrt-llm, with the tokenizer of a "

@@ -19,7 +19,8 @@ enum { ATEN_TEXT_BYTES = 1 << 30 };    /* most bytes of a file */
 int aten_is_graph(const char *path)
 {
     const size_t length = strlen(path);
-    return (length >= 5 && strcasecmp(path + length - 5, ".json") == 0) || exported_is(path);
+    return (length >= 5 && strcasecmp(path + length - 5, ".json") == 0) || onnx_is(path) ||
+           exported_is(path);
 }
 
 /* Report an option for .json graphs that was given with another file. Return STATUS_USAGE. */
@@ -37,7 +38,7 @@ static int aten_not_a_graph(const char *path, const char *option)
    message. */
 static int aten_foreign(const char *path)
 {
-    static const char *const tails[] = {".safetensors", ".onnx", ".tflite", ".pt", ".pth", ".pt2"};
+    static const char *const tails[] = {".safetensors", ".tflite", ".pt", ".pth", ".pt2"};
     const size_t length = strlen(path);
     if (carries_contexts(path))
         return cli_usage("Take them out with qnnrt-run extract FILE --output_dir DIR and run them.",
@@ -87,11 +88,20 @@ int aten_agree(const settings *set, size_t graphs)
 int aten_check(const settings *set)
 {
     const compile_settings *c = set->compile;
-    size_t graphs = 0;
+    size_t graphs = 0, models = 0;
     for (size_t i = 0; i < set->files.count; ++i) {
         if (aten_foreign(set->files.items[i]) != STATUS_OK) return STATUS_USAGE;
         graphs += aten_is_graph(set->files.items[i]) != 0;
+        models += onnx_is(set->files.items[i]) != 0;
     }
+    const char *sizes = c->onnx_dims.count > 0 ? "--dim" : c->onnx_shapes.count > 0 ? "--shape"
+                        : c->onnx_binds.count > 0 ? "--bind" : NULL;
+    if (models < set->files.count && sizes != NULL)
+        return cli_usage("Leave it out.", "%s is for .onnx files, and %s is not one", sizes,
+                         set->files.items[0]);
+    if (models > 0 && c->weights.count > 0)
+        return cli_usage("Leave it out.", "--weights is for .json graphs, and %s has its weights",
+                         set->files.items[0]);
     if (graphs > 0 && graphs < set->files.count)
         return cli_usage("Compile them one after the other.",
                          "compile takes .dlc containers or .json graphs, not both at once");
@@ -210,6 +220,7 @@ static void aten_say_rope(const aten *a, const aten_graph *g)
 /* Read and check the graph of a file. Return 0 after printing all that is wrong. */
 static int aten_read_graph(aten *a, aten_graph *g)
 {
+    if (onnx_is(g->file)) return onnx_load(a, g) && aten_check_graph(a, g);
     qnnrt_ir_desc desc = {0};
     qnnrt_cache_hash hash;
     qnnrt_error err;
@@ -292,7 +303,7 @@ int aten_read(aten *a)
     a->kv = cli_alloc(1, sizeof(*a->kv));
     aten_custom(a);
     for (size_t i = 0; i < a->graph_count; ++i) good &= aten_read_graph(a, &a->graphs[i]);
-    good = good && aten_host_ops(a);
+    good = good && onnx_all(a) && aten_host_ops(a);
     good = good && kv_ends(a->t, a->graphs[0].file, a->kv);
     begin = aten_spent(a, ATEN_READ, begin);
     a->weights = cli_alloc(paths->count + a->graph_count, sizeof(*a->weights));

@@ -4,6 +4,7 @@
 
    UNITS    op_map.c: >>op_map                      weight_only.c: >>weight_only
             kv.c: >>kv                              aten.c: >>aten
+            onnx_file.c: >>onnx_file
             target.c: >>target                      program.c: >>program
             choices.c: >>choices                    node_map.c: >>node_map
             chart.c: >>chart                        progress.c: >>progress
@@ -19,6 +20,7 @@
 #include "qnnrt_cache.h"
 #include "qnnrt_compile.h"
 #include "qnnrt_llm_graph.h"
+#include "qnnrt_onnx_graph.h"
 
 #include <signal.h>
 
@@ -67,6 +69,7 @@ typedef struct compile_settings {
     const char *encodings, *write_encodings;
     uint32_t    act_bits;
     const char *op_map;                /* --op_map                                         */
+    cli_list    onnx_dims, onnx_shapes, onnx_binds;        /* --dim, --shape, --bind       */
 } compile_settings;
 
 /* ---- op_map.c: --op_map: operators of graphs that op packages compute ---- */
@@ -183,6 +186,7 @@ typedef struct aten_graph {
     qnnrt_ir      *read;               /* the graph as it was read, and stays           */
     qnnrt_ir      *ir;                 /* what passes change                            */
     qnnrt_weights *weights;            /* one of aten.weights, or NULL                  */
+    qnnrt_onnx    *onnx;               /* of an .onnx file: it has the weights; or NULL */
     size_t         node_count;         /* as read                                       */
     aten_pass      passes[ATEN_PASSES_MOST];     /* [pass_count] that ran                 */
     size_t         pass_count;
@@ -215,14 +219,26 @@ typedef struct aten {
     size_t          encoding_biases;   /* of them                                       */
     uint64_t        ns[ATEN_PHASES];
     op_map          map;               /* of --op_map                                   */
+    char           *onnx_seen;         /* of each --dim, --shape, --bind: 1: some model has it */
     const char    **custom;            /* [custom_count] operators of --host_op, of --op_map */
     size_t          custom_count, host_op_count;
     page            verified;          /* notes, and what --verify printed, for --report */
     progress        shown;             /* of builders                                   */
 } aten;
 
-#define COMPILE_SOURCES ".dlc containers, folders of qnnrt.export(), .json graphs of PyTorch, the" \
-    " folder of a language model, or a .gguf file"
+#define COMPILE_SOURCES ".dlc containers, folders of qnnrt.export(), .json graphs of PyTorch," \
+    " .onnx files, the folder of a language model, or a .gguf file"
+
+/* ---- onnx_file.c: .onnx files become graphs in ATen operators ---- */
+
+/* Return true for the name of an .onnx file. */
+int onnx_is(const char *path);
+
+/* Read the model of a graph: g->onnx and g->read. Return 0 after printing all that is wrong. */
+int onnx_load(aten *a, aten_graph *g);
+
+/* Check that each option for inputs was of use to some model. Return 0 after printing an error. */
+int onnx_all(const aten *a);
 
 /* Return true if a file is a graph in ATen operators, by its name, or a folder with one. */
 int aten_is_graph(const char *path);

@@ -146,7 +146,7 @@ static int cache_add_graph(qnnrt_cache_key *key, const aten *a, const aten_graph
     qnnrt_json_writer writer;
     qnnrt_cache_hash text;
     cache_add_text(key, "graph", g->name);
-    if (a->decoder == NULL) {
+    if (a->decoder == NULL && g->onnx == NULL) {
         qnnrt_cache_key_add(key, "hash of file", g->hash, sizeof(g->hash));
         return 1;
     }
@@ -154,6 +154,12 @@ static int cache_add_graph(qnnrt_cache_key *key, const aten *a, const aten_graph
     qnnrt_json_write_begin(&writer, cache_hash_text, &text, 0);
     if (qnnrt_ir_write(g->read, &writer, err) != QNNRT_OK || !qnnrt_json_write_end(&writer))
         return 0;
+    for (size_t i = 0; i < g->read->value_count && g->onnx != NULL; ++i) {
+        const qnnrt_ir_value *value = g->read->values[i];
+        if (value->origin == QNNRT_IR_WEIGHT && value->data != NULL)
+            qnnrt_cache_hash_add(&text, value->data,
+                                 value->count * qnnrt_ir_dtype_bytes(value->dtype));
+    }
     qnnrt_cache_hash_end(&text, hash);
     qnnrt_cache_key_add(key, "hash of text", hash, sizeof(hash));
     return 1;

@@ -44,7 +44,7 @@ char *compile_path(const settings *set)
         const char *slash = strrchr(set->files.items[0], '/');
         name = slash != NULL ? slash + 1 : set->files.items[0];
     }
-    static const char *const tails[] = {".dlc", ".bin", ".json"};
+    static const char *const tails[] = {".dlc", ".bin", ".json", ".onnx"};
     size_t length = strlen(name);
     for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); ++i) {
         const size_t bytes = strlen(tails[i]);

@@ -93,6 +93,13 @@ static const cli_option compile_options[] = {
     {.name = "weights", .value = "PATH", .kind = CLI_LIST, COMPILE(weights), .key = CLI_KEY_NONE,
      .help = ".json: weights of the graphs: a .safetensors file, the .index.json of several, or a "
              "folder with either. Name it once for all graphs, or once for each graph"},
+    {.name = "dim", .value = "NAME=N", .kind = CLI_LIST, COMPILE(onnx_dims), .repeat = 1,
+     .help = ".onnx: size of a dimension that has a name, such as batch=1"},
+    {.name = "shape", .value = "INPUT=1x3x8x8", .kind = CLI_LIST, COMPILE(onnx_shapes),
+     .repeat = 1, .help = ".onnx: shape of an input, in place of that in the file"},
+    {.name = "bind", .value = "INPUT=N1,N2", .kind = CLI_LIST, COMPILE(onnx_binds), .repeat = 1,
+     .help = ".onnx: elements of an input, which the graph then does not have, such as sr=16000: "
+             "numbers, true or false, one for all elements; or @FILE, as --calibrate reads files"},
     {.name = "io", .value = "float|native", .kind = CLI_WORD, .words = io_words, COMPILE(io),
      .help = ".json, folders: type of float inputs and outputs: float is float32, native is the "
              "type that the graphs compute in (default: float for .json, native for folders)"},

@@ -307,6 +307,7 @@ void aten_free(aten *a)
     for (size_t i = 0; i < a->graph_count; ++i) {
         qnnrt_ir_free(a->graphs[i].ir);
         qnnrt_ir_free(a->graphs[i].read);
+        qnnrt_onnx_free(a->graphs[i].onnx);      /* that they borrow weights of */
         free(a->graphs[i].default_name);
         free(a->graphs[i].own_file);
     }
@@ -319,6 +320,7 @@ void aten_free(aten *a)
     free(a->encodings);
     free(a->verified.data);
     free(a->weights);
+    free(a->onnx_seen);
     free(a->graphs);
     free(a->kv);
 }
