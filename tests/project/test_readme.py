@@ -12,12 +12,13 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", name) for name in ("harness", "python")]
 import checks                    # noqa: E402
 from checks import close, holds  # noqa: E402
 
 import docs
 import headers
+import onnx_file
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -422,6 +423,7 @@ save("bad.json", members + '; "rest": [[]]}')
 
 nodes = [("n%d" % i, "frobnicate_%d" % i if i % 13 == 12 else "relu") for i in range(40)]
 edges = [{"name": name, "shape": [2, 3], "dtype": "float32"} for name in ["x"] + [name for name, _ in nodes]]
+save("model.onnx", onnx_file.layer())
 save("graph.json", json.dumps({"model_name": "m", "graph_inputs": edges[:1], "graph_outputs": edges[-1:], "weights": [], "weight_name_mapping": {}, "nodes": [
     {"name": name, "op_type": "aten.%s.default" % op, "inputs": [dict(edges[i], producer_node=edges[i]["name"], producer_output_idx=0)],
      "outputs": [edges[i + 1]], "attrs": {}} for i, (name, op) in enumerate(nodes)]}))
@@ -468,6 +470,7 @@ int main(void) { load("good.json"); screen(); load("bad.json"); return !screen()
     if (qnnrt_ir_read(text, bytes, NULL, &ir, &err) != QNNRT_OK || qnnrt_lower_create(&desc, &lower, &err) != QNNRT_OK) return 1;
     if (qnnrt_lower_graph(lower, ir, "model", &err) == QNNRT_OK) return 1;
 %s    qnnrt_lower_free(lower); qnnrt_ir_free(ir); return 0; }""", findings),
+    ("tools/qnnrt_onnx.h", ""): ("int main(void) {\n%s return 0; }", ["MatMul ", "Add ", "Relu "]),
     ("tools/qnnrt_partition.h", ""): ("""enum { NODES = %d };
 static const char homes[] = "%s";
 static int32_t ids[NODES + 1]; static qnnrt_partition_value values[NODES + 1]; static qnnrt_partition_node nodes[NODES]; static const qnnrt_partition_backend backends[2];
