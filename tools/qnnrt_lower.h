@@ -761,6 +761,13 @@ typedef struct qnnrt_lower__params {
     uint32_t         numbers[64];        /* data of tensors; INT_32 has the same bits */
 } qnnrt_lower__params;
 
+static qnnrt_lower__params qnnrt_lower__params_none(void)
+{
+    qnnrt_lower__params p;
+    memset(&p, 0, sizeof(p));
+    return p;
+}
+
 static void qnnrt_lower__scalar(qnnrt_lower__params *p, const char *name, qnnrt_dtype dtype,
                                 double value)
 {
@@ -843,6 +850,15 @@ static qnnrt_lower_tensor *qnnrt_lower__at(const qnnrt_lower__job *job, int32_t 
     return &job->graph->tensors[tensor];
 }
 
+/* Get the dims of a tensor. Return its rank. */
+static uint32_t qnnrt_lower__dims(const qnnrt_lower__job *job, int32_t tensor, int64_t *dims)
+{
+    const qnnrt_lower_tensor *from = qnnrt_lower__at(job, tensor);
+    uint32_t i;
+    for (i = 0; i < from->rank; ++i) dims[i] = from->dims[i];
+    return from->rank;
+}
+
 static size_t qnnrt_lower__dtype_bytes(qnnrt_dtype dtype)
 {
     switch (dtype) {
@@ -918,6 +934,19 @@ static int qnnrt_lower__dims_same(const qnnrt_lower_tensor *tensor, uint32_t ran
     return i == rank;
 }
 
+/* Add a tensor with the dims of another one, for what that holds. */
+static int32_t qnnrt_lower__tensor_as(qnnrt_lower__job *job, qnnrt_tensor_kind kind,
+                                      qnnrt_dtype dtype, int32_t of)
+{
+    int64_t dims[QNNRT_LOWER__RANK];
+    const uint32_t rank = qnnrt_lower__dims(job, of, dims);
+    const int32_t at = qnnrt_lower__tensor(job, kind, dtype, rank, dims);
+    if (at == QNNRT_LOWER__NONE) return at;
+    qnnrt_lower__at(job, at)->name = qnnrt_lower__at(job, of)->name;
+    qnnrt_lower__at(job, at)->value = qnnrt_lower__at(job, of)->value;
+    return at;
+}
+
 static uint64_t qnnrt_lower__count(uint32_t rank, const int64_t *dims)
 {
     uint64_t count = 1;
@@ -947,6 +976,31 @@ static void *qnnrt_lower__table(qnnrt_lower__job *job, uint64_t a, uint64_t b, s
 static double *qnnrt_lower__zeros(qnnrt_lower__job *job, int64_t a, int64_t b)
 {
     return (double *)qnnrt_lower__table(job, (uint64_t)a, (uint64_t)b, sizeof(double));
+}
+
+/* Describe a tensor to a builder or to the table of known errors. */
+static void qnnrt_lower__describe(const qnnrt_lower_tensor *tensor, qnnrt_tensor_desc *desc)
+{
+    memset(desc, 0, sizeof(*desc));
+    desc->name = tensor->name;
+    desc->kind = tensor->kind;
+    desc->dtype = tensor->dtype;
+    desc->rank = tensor->rank;
+    memcpy(desc->dims, tensor->dims, sizeof(desc->dims));
+    desc->quant = tensor->quant;
+    desc->blocks = tensor->blocks;
+}
+
+/* Look an operator up in the table of known errors: with qnnrt_quirk_find() or another of its
+   questions. */
+static const qnnrt_quirk *qnnrt_lower__quirk(
+    const qnnrt_lower *lower, const qnnrt_quirk_node *node,
+    const qnnrt_quirk *(*ask)(const char *backend, const char *build_id,
+                              const qnnrt_quirk_node *node))
+{
+    static const char *const names[] = { "Ref", "Cpu", "Htp" };
+    return ask(names[lower->desc.target], lower->desc.build_id != NULL ? lower->desc.build_id : "",
+               node);
 }
 
 /* =====================================================================================
@@ -1594,11 +1648,9 @@ static int32_t qnnrt_lower__op_as(qnnrt_lower__job *job, const char *type, const
                                   size_t input_count, int32_t x, qnnrt_dtype dtype,
                                   const qnnrt_lower__params *params)
 {
-    const qnnrt_lower_tensor *from = qnnrt_lower__at(job, x);
     int64_t dims[QNNRT_LOWER__RANK] = {0};
-    uint32_t i;
-    for (i = 0; i < from->rank; ++i) dims[i] = from->dims[i];
-    return qnnrt_lower__op(job, type, inputs, input_count, dtype, from->rank, dims, params);
+    const uint32_t rank = qnnrt_lower__dims(job, x, dims);
+    return qnnrt_lower__op(job, type, inputs, input_count, dtype, rank, dims, params);
 }
 
 /* Make an operator that keeps type and dims of its input. */
@@ -1645,9 +1697,8 @@ static int32_t qnnrt_lower__cast(qnnrt_lower__job *job, int32_t x, qnnrt_dtype d
     const qnnrt_lower_tensor *from = qnnrt_lower__at(job, x);
     const qnnrt_lower__body *body = &job->graph->bodies[x];
     int64_t dims[QNNRT_LOWER__RANK];
-    uint32_t i;
+    qnnrt_lower__dims(job, x, dims);
     if (x == QNNRT_LOWER__NONE || from->dtype == dtype) return x;
-    for (i = 0; i < from->rank; ++i) dims[i] = from->dims[i];
     if (from->kind == QNNRT_TENSOR_STATIC && body->source != NULL)
         return qnnrt_lower__static(job, from->value, dtype, body->order, body->scale, from->rank,
                                    dims);
@@ -1663,7 +1714,7 @@ static int32_t qnnrt_lower__transpose(qnnrt_lower__job *job, int32_t x, uint32_t
     int64_t places[QNNRT_LOWER__RANK];
     uint32_t group[QNNRT_LOWER__RANK], first[QNNRT_LOWER__RANK], count = 0, i, k, last = 0;
     const qnnrt_lower_tensor *from;
-    qnnrt_lower__params p;
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     int sorted = 1, column;                      /* 1: of what qnnrt_lower__conv_column() made */
     /* Axes of the result, without those of size 1, gathered into groups that are adjacent in x. */
     for (i = 0; i < rank; ++i) {
@@ -1689,7 +1740,6 @@ static int32_t qnnrt_lower__transpose(qnnrt_lower__job *job, int32_t x, uint32_t
         for (i = 0; i < rank; ++i) { packed[i] = dims[i]; moved[i] = out[i]; places[i] = perm[i]; }
     }
     x = qnnrt_lower__reshape(job, x, count, packed);
-    memset(&p, 0, sizeof(p));
     qnnrt_lower__numbers(&p, "perm", QNNRT_DTYPE_U32, places, count, 0);
     x = qnnrt_lower__op(job, "Transpose", &x, 1, qnnrt_lower__at(job, x)->dtype, count, moved, &p);
     return qnnrt_lower__reshape(job, x, rank, out);
@@ -1699,8 +1749,7 @@ static int32_t qnnrt_lower__transpose(qnnrt_lower__job *job, int32_t x, uint32_t
 static int32_t qnnrt_lower__tile(qnnrt_lower__job *job, int32_t x, uint32_t rank,
                                  const int64_t *times, const int64_t *dims)
 {
-    qnnrt_lower__params p;
-    memset(&p, 0, sizeof(p));
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     qnnrt_lower__numbers(&p, "multiples", QNNRT_DTYPE_U32, times, rank, 0);
     return qnnrt_lower__op(job, "Tile", &x, 1, qnnrt_lower__at(job, x)->dtype, rank, dims, &p);
 }
@@ -2163,11 +2212,10 @@ static int32_t qnnrt_lower__binary_op(qnnrt_lower__job *job, const char *type, i
 static int32_t qnnrt_lower__clamp(qnnrt_lower__job *job, int32_t t, double low, double high)
 {
     const qnnrt_dtype dtype = qnnrt_lower__at(job, t)->dtype;
-    qnnrt_lower__params p;
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     if (low == 0 && high == HUGE_VAL && qnnrt_lower__is_float(dtype))
         return qnnrt_lower__op_like(job, "Relu", t, NULL);
     if (low > -HUGE_VAL && high < HUGE_VAL && qnnrt_lower__is_float(dtype)) {
-        memset(&p, 0, sizeof(p));
         qnnrt_lower__f32(&p, "min_value", low);
         qnnrt_lower__f32(&p, "max_value", high);
         return qnnrt_lower__op_like(job, "ReluMinMax", t, &p);
@@ -2197,7 +2245,7 @@ static int32_t qnnrt_lower__linear_map(qnnrt_lower__job *job, int32_t t, double 
 /* =====================================================================================
    BINARY                                                                        >>binary
    Operators on pairs of elements: arithmetic, division, comparison.
-   Needs: >>config >>tensor >>static >>operator >>layout >>align
+   Needs: >>config >>tensor >>static >>operator >>layout >>align >>elementwise
    Knows nothing of: other operators
    ===================================================================================== */
 
@@ -2238,8 +2286,6 @@ static int qnnrt_lower__pair_wrong(const qnnrt_lower__job *job, const char *type
                                    const int32_t *pair, qnnrt_dtype dtype, uint32_t rank,
                                    const int64_t *dims)
 {
-    static const char *const names[] = { "Ref", "Cpu", "Htp" };
-    const char *release = job->lower->desc.build_id;
     qnnrt_tensor_desc descs[3];
     const qnnrt_tensor_desc *inputs[2], *output = &descs[2];
     const qnnrt_quirk *known;
@@ -2247,12 +2293,8 @@ static int qnnrt_lower__pair_wrong(const qnnrt_lower__job *job, const char *type
     uint32_t i, k;
     memset(descs, 0, sizeof(descs));
     for (i = 0; i < 2; ++i) {
-        const qnnrt_lower_tensor *t = qnnrt_lower__at(job, pair[i]);
         inputs[i] = &descs[i];
-        descs[i].kind = t->kind;
-        descs[i].dtype = t->dtype;
-        descs[i].rank = t->rank;
-        memcpy(descs[i].dims, t->dims, sizeof(descs[i].dims));
+        qnnrt_lower__describe(qnnrt_lower__at(job, pair[i]), &descs[i]);
     }
     descs[2].dtype = dtype;
     descs[2].rank = rank;
@@ -2263,7 +2305,7 @@ static int qnnrt_lower__pair_wrong(const qnnrt_lower__job *job, const char *type
     node.input_count = 2;
     node.outputs = &output;
     node.output_count = 1;
-    known = qnnrt_quirk_find(names[job->lower->desc.target], release != NULL ? release : "", &node);
+    known = qnnrt_lower__quirk(job->lower, &node, qnnrt_quirk_find);
     return known != NULL && known->what != QNNRT_QUIRK_VALUES;
 }
 
@@ -2358,12 +2400,42 @@ static void qnnrt_lower__view_cast(qnnrt_lower__job *job, qnnrt_lower__view *vie
     view->dtype = dtype;
 }
 
+/* Return a view in a tensor for an operator on each element, of any dims. */
+static int32_t qnnrt_lower__view_root(qnnrt_lower__job *job, qnnrt_lower__view *view)
+{
+    qnnrt_lower__settle(job, view);
+    return job->graph->bodies[view->tensor].root;
+}
+
 /* Make an operator on each element of a view. */
 static void qnnrt_lower__view_unary(qnnrt_lower__job *job, const char *type,
                                     qnnrt_lower__view *view)
 {
-    qnnrt_lower__settle(job, view);
-    view->tensor = qnnrt_lower__op_like(job, type, job->graph->bodies[view->tensor].root, NULL);
+    view->tensor = qnnrt_lower__op_like(job, type, qnnrt_lower__view_root(job, view), NULL);
+}
+
+/* Multiply and add numbers to a view. Known data is multiplied when it is loaded. */
+static void qnnrt_lower__view_map(qnnrt_lower__job *job, qnnrt_lower__view *view, double scale,
+                                  double shift)
+{
+    if (view->value != NULL && shift == 0 && qnnrt_lower__is_float(view->dtype))
+        view->scale *= scale;
+    else
+        view->tensor = qnnrt_lower__linear_map(job, qnnrt_lower__view_root(job, view), scale,
+                                               shift);
+}
+
+static void qnnrt_lower__view_clamp(qnnrt_lower__job *job, qnnrt_lower__view *view, double low,
+                                    double high)
+{
+    view->tensor = qnnrt_lower__clamp(job, qnnrt_lower__view_root(job, view), low, high);
+}
+
+/* Make an operator on a view and another one, which does not repeat it. */
+static void qnnrt_lower__view_with(qnnrt_lower__job *job, const char *type, qnnrt_lower__view *x,
+                                   const qnnrt_lower__view *y)
+{
+    *x = qnnrt_lower__both(job, type, x, y, x->dtype);
 }
 
 /* =====================================================================================
@@ -2391,13 +2463,18 @@ static void qnnrt_lower__do_dropout(qnnrt_lower__job *job)
     qnnrt_lower__do_alias(job);
 }
 
-/* Output 0 has the elements of input 0 and its own dims. */
+/* Let an output of the node have the elements of a view, and its own dims. */
+static void qnnrt_lower__set_dims(qnnrt_lower__job *job, size_t output, qnnrt_lower__view *view)
+{
+    const qnnrt_ir_value *out = job->node->outputs[output];
+    qnnrt_lower__view_dims(job, view, out->rank, out->dims);
+    qnnrt_lower__set(job, output, view->tensor, view->order);
+}
+
 static void qnnrt_lower__do_view(qnnrt_lower__job *job)
 {
-    const qnnrt_ir_value *out = job->node->outputs[0];
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
-    qnnrt_lower__view_dims(job, &x, out->rank, out->dims);
-    qnnrt_lower__set(job, 0, x.tensor, x.order);
+    qnnrt_lower__set_dims(job, 0, &x);
 }
 
 static void qnnrt_lower__do_permute(qnnrt_lower__job *job)
@@ -2449,7 +2526,7 @@ static void qnnrt_lower__cut(qnnrt_lower__job *job, qnnrt_lower__view *x, uint32
 {
     int64_t ranges[3 * QNNRT_LOWER__RANK], own[QNNRT_LOWER__RANK], dims[QNNRT_LOWER__RANK];
     qnnrt_lower__aligned a;
-    qnnrt_lower__params p;
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     int32_t t;
     uint32_t i, at;
     if (first == 0 && count == x->dims[axis] && step == 1) return;
@@ -2469,7 +2546,6 @@ static void qnnrt_lower__cut(qnnrt_lower__job *job, qnnrt_lower__view *x, uint32
     }
     memcpy(dims, x->dims, sizeof(dims));
     dims[axis] = count;
-    memset(&p, 0, sizeof(p));
     qnnrt_lower__numbers(&p, "ranges", QNNRT_DTYPE_I32, ranges, a.packed_rank, 3);
     t = qnnrt_lower__op(job, "StridedSlice", &t, 1, x->dtype, a.packed_rank, own, &p);
     memcpy(x->dims, dims, sizeof(dims));
@@ -2552,7 +2628,7 @@ static qnnrt_lower__view qnnrt_lower__join(qnnrt_lower__job *job, qnnrt_lower__v
     qnnrt_lower__view out = views[0];
     int32_t tensors[QNNRT_LOWER__MOST_INPUTS];
     qnnrt_lower__aligned a;
-    qnnrt_lower__params p;
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     uint32_t mergeable = 0, i;
     size_t k;
     if (count == 1) return out;
@@ -2587,7 +2663,6 @@ static qnnrt_lower__view qnnrt_lower__join(qnnrt_lower__job *job, qnnrt_lower__v
         tensors[k] = qnnrt_lower__stored(job, &views[k], a.order);
         tensors[k] = qnnrt_lower__reshape(job, tensors[k], a.packed_rank, packed);
     }
-    memset(&p, 0, sizeof(p));
     qnnrt_lower__u32(&p, "axis", qnnrt_lower__packed_axis(&a, axis));
     qnnrt_lower__become(&out, qnnrt_lower__op(job, "Concat", tensors, count, out.dtype,
                                               a.packed_rank, a.packed, &p), &a);
@@ -2725,7 +2800,7 @@ static void qnnrt_lower__reduce(qnnrt_lower__job *job, const char *type, qnnrt_l
     int64_t list[QNNRT_LOWER__RANK] = {0}, own[QNNRT_LOWER__RANK];
     uint32_t bits = 0, count = 0, i;
     qnnrt_lower__aligned a;
-    qnnrt_lower__params p;
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     /* The CPU library has no maximum of integers. */
     const int turned = job->lower->desc.target == QNNRT_LOWER_CPU &&
                        x->dtype == QNNRT_DTYPE_I32 && strcmp(type, "ReduceMax") == 0;
@@ -2736,7 +2811,6 @@ static void qnnrt_lower__reduce(qnnrt_lower__job *job, const char *type, qnnrt_l
         own[i] = bits >> i & 1 ? 1 : a.packed[i];
         if (bits >> i & 1) list[count++] = i;
     }
-    memset(&p, 0, sizeof(p));
     qnnrt_lower__numbers(&p, "axes", QNNRT_DTYPE_U32, list, count, 0);
     qnnrt_lower__bool(&p, "keep_dims", 1);
     if (turned) t = qnnrt_lower__linear_map(job, t, -1, 0);
@@ -2779,14 +2853,14 @@ static void qnnrt_lower__do_logsumexp(qnnrt_lower__job *job)
     qnnrt_lower__view_cast(job, &x, job->lower->compute);
     largest = x;
     qnnrt_lower__reduce(job, "ReduceMax", &largest, axes);
-    largest.tensor = qnnrt_lower__clamp(job, job->graph->bodies[largest.tensor].root, -most, most);
-    x = qnnrt_lower__both(job, "ElementWiseSubtract", &x, &largest, x.dtype);
+    qnnrt_lower__view_clamp(job, &largest, -most, most);
+    qnnrt_lower__view_with(job, "ElementWiseSubtract", &x, &largest);
     if (job->lower->desc.target == QNNRT_LOWER_HTP)      /* its Exp errs below -88 */
-        x.tensor = qnnrt_lower__clamp(job, job->graph->bodies[x.tensor].root, -80, HUGE_VAL);
+        qnnrt_lower__view_clamp(job, &x, -80, HUGE_VAL);
     qnnrt_lower__view_unary(job, "ElementWiseExp", &x);
     qnnrt_lower__reduce(job, "ReduceSum", &x, axes);
     qnnrt_lower__view_unary(job, "ElementWiseLog", &x);
-    x = qnnrt_lower__both(job, "ElementWiseAdd", &x, &largest, x.dtype);
+    qnnrt_lower__view_with(job, "ElementWiseAdd", &x, &largest);
     qnnrt_lower__set_reduced(job, 0, &x, axes);
 }
 
@@ -2846,7 +2920,7 @@ static void qnnrt_lower__find(qnnrt_lower__job *job, qnnrt_lower__view *x, uint3
     const char *type = largest ? "Argmax" : "Argmin";
     int64_t own[QNNRT_LOWER__RANK];
     qnnrt_lower__aligned a;
-    qnnrt_lower__params p;
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     uint32_t at;
     int32_t t = qnnrt_lower__arrange(job, x, 1u << axis, -1, &a);
     /* HTP has no Argmin of integers. */
@@ -2857,7 +2931,6 @@ static void qnnrt_lower__find(qnnrt_lower__job *job, qnnrt_lower__view *x, uint3
     at = qnnrt_lower__packed_axis(&a, axis);
     memcpy(own, a.packed, sizeof(own));
     own[at] = 1;
-    memset(&p, 0, sizeof(p));
     qnnrt_lower__u32(&p, "axis", at);
     qnnrt_lower__bool(&p, "keep_dims", 1);
     t = qnnrt_lower__op(job, type, &t, 1, QNNRT_DTYPE_I32, a.packed_rank, own, &p);
@@ -2881,7 +2954,6 @@ static void qnnrt_lower__do_argmax(qnnrt_lower__job *job)
 {
     const qnnrt_ir_node *node = job->node;
     const qnnrt_ir_attr *dim = qnnrt_ir_attr_find(node, "dim");
-    const qnnrt_ir_value *out = node->outputs[0];
     const int whole = dim == NULL || dim->kind == QNNRT_IR_NULL;
     qnnrt_lower__view x = qnnrt_lower__comparable(job);
     uint32_t axis = 0;
@@ -2895,8 +2967,7 @@ static void qnnrt_lower__do_argmax(qnnrt_lower__job *job)
         axis = qnnrt_lower__axis(node, "dim", x.rank, 0);
     }
     qnnrt_lower__find(job, &x, axis, strncmp(node->op, "argmax", 6) == 0);
-    qnnrt_lower__view_dims(job, &x, out->rank, out->dims);
-    qnnrt_lower__set(job, 0, x.tensor, x.order);
+    qnnrt_lower__set_dims(job, 0, &x);
 }
 
 /* max.dim, min.dim: the values, and their places */
@@ -2909,12 +2980,10 @@ static void qnnrt_lower__do_extreme(qnnrt_lower__job *job)
     const qnnrt_ir_value *out = node->outputs[0];
     qnnrt_lower__reduce(job, largest ? "ReduceMax" : "ReduceMin", &x, 1u << axis);
     qnnrt_lower__view_cast(job, &x, qnnrt_lower__dtype(job, out->dtype));
-    qnnrt_lower__view_dims(job, &x, out->rank, out->dims);
-    qnnrt_lower__set(job, 0, x.tensor, x.order);
+    qnnrt_lower__set_dims(job, 0, &x);
     if (node->outputs[1]->users == 0 && !node->outputs[1]->is_output) return;
     qnnrt_lower__find(job, &places, axis, largest);
-    qnnrt_lower__view_dims(job, &places, out->rank, out->dims);
-    qnnrt_lower__set(job, 1, places.tensor, places.order);
+    qnnrt_lower__set_dims(job, 1, &places);
 }
 
 /* topk: over the last axis */
@@ -2928,14 +2997,13 @@ static void qnnrt_lower__do_topk(qnnrt_lower__job *job)
     int32_t t, outputs[2];
     uint32_t i;
     qnnrt_lower__aligned a;
-    qnnrt_lower__params p;
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     t = qnnrt_lower__arrange(job, &x, 1u << axis, (int32_t)axis, &a);
     memcpy(dims, a.packed, sizeof(dims));
     dims[a.packed_rank - 1] = count;
     outputs[0] = qnnrt_lower__tensor(job, QNNRT_TENSOR_INNER, x.dtype, a.packed_rank, dims);
     outputs[1] = qnnrt_lower__tensor(job, QNNRT_TENSOR_INNER, QNNRT_DTYPE_I32, a.packed_rank, dims);
     if (t == QNNRT_LOWER__NONE || outputs[1] == QNNRT_LOWER__NONE) return;
-    memset(&p, 0, sizeof(p));
     qnnrt_lower__u32(&p, "k", (uint32_t)count);
     qnnrt_lower__bool(&p, "largest", qnnrt_ir_int(node, "largest", 1) != 0);
     if (qnnrt_lower__add(job, "TopK", &t, 1, outputs, 2, &p) == NULL) return;
@@ -2964,8 +3032,7 @@ static int32_t qnnrt_lower__matmul(qnnrt_lower__job *job, int32_t x, int32_t y, 
                                    uint32_t rank, const int64_t *dims)
 {
     const int32_t inputs[2] = {x, y};
-    qnnrt_lower__params p;
-    memset(&p, 0, sizeof(p));
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     if (transpose) qnnrt_lower__bool(&p, "transpose_in1", 1);
     return qnnrt_lower__op(job, "MatMul", inputs, 2, qnnrt_lower__at(job, x)->dtype, rank, dims,
                            &p);
@@ -3140,9 +3207,8 @@ static void qnnrt_lower__do_cumulate(qnnrt_lower__job *job)
         qnnrt_lower__triangle(job, &x, axis);
     } else {
         qnnrt_lower__aligned a;
-        qnnrt_lower__params p;
+        qnnrt_lower__params p = qnnrt_lower__params_none();
         int32_t t = qnnrt_lower__arrange(job, &x, 1u << axis, -1, &a);
-        memset(&p, 0, sizeof(p));
         qnnrt_lower__u32(&p, "axis", qnnrt_lower__packed_axis(&a, axis));
         qnnrt_lower__bool(&p, "exclusive", 0);
         qnnrt_lower__bool(&p, "reverse", 0);
@@ -3221,12 +3287,7 @@ static void qnnrt_lower__do_addmm(qnnrt_lower__job *job)
         return;
     }
     pair[0] = bias;
-    if (beta != 1 && bias.value != NULL) {
-        pair[0].scale = beta;
-    } else if (beta != 1) {
-        const int32_t root = job->graph->bodies[bias.tensor].root;
-        pair[0].tensor = qnnrt_lower__linear_map(job, root, beta, 0);
-    }
+    qnnrt_lower__view_map(job, &pair[0], beta, 0);
     pair[1] = qnnrt_lower__view_tensor(job, t, out->rank, out->dims);
     pair[1].dtype = x.dtype;
     qnnrt_lower__pair(job, "ElementWiseAdd", pair);
@@ -3309,7 +3370,7 @@ static void qnnrt_lower__no_nan(qnnrt_lower__job *job, unsigned hides)
 static void qnnrt_lower__level(qnnrt_lower__job *job, qnnrt_lower__view *x, double low)
 {
     const qnnrt_lower__view least = qnnrt_lower__view_number(job, x->dtype, low);
-    *x = qnnrt_lower__between(job, "ElementWiseMaximum", x, &least, x->dtype, x->rank, x->dims);
+    qnnrt_lower__view_with(job, "ElementWiseMaximum", x, &least);
 }
 
 /* Say in *seen which rows of a mask or of scores, along an axis, are not -infinity throughout: 1,
@@ -3335,7 +3396,7 @@ static void qnnrt_lower__softmax(qnnrt_lower__job *job, const char *type, qnnrt_
                                  uint32_t axis)
 {
     qnnrt_lower__aligned a;
-    qnnrt_lower__params p;
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     const int anywhere = job->lower->desc.target == QNNRT_LOWER_CPU && type[0] == 'S';
     int32_t t;
     if (type[0] == 'L' && (x->rank == 0 || x->dims[axis] == 1)) {    /* it is garbage on HTP */
@@ -3343,7 +3404,6 @@ static void qnnrt_lower__softmax(qnnrt_lower__job *job, const char *type, qnnrt_
         return;
     }
     t = qnnrt_lower__arrange(job, x, 1u << axis, anywhere ? -1 : (int32_t)axis, &a);
-    memset(&p, 0, sizeof(p));
     qnnrt_lower__u32(&p, "axis", qnnrt_lower__packed_axis(&a, axis));
     qnnrt_lower__f32(&p, "beta", 1);
     t = qnnrt_lower__op(job, type, &t, 1, x->dtype, a.packed_rank, a.packed, &p);
@@ -3554,7 +3614,7 @@ static void qnnrt_lower__do_softmax(qnnrt_lower__job *job)
     if (!safe) qnnrt_lower__no_nan(job, hides);
     qnnrt_lower__softmax(job, op[0] == 'l' ? "LogSoftmax" : "Softmax", &x, axis);
     if (seen.tensor != QNNRT_LOWER__NONE)
-        x = qnnrt_lower__between(job, "ElementWiseMultiply", &x, &seen, x.dtype, x.rank, x.dims);
+        qnnrt_lower__view_with(job, "ElementWiseMultiply", &x, &seen);
     qnnrt_lower__set(job, 0, x.tensor, x.order);
 }
 
@@ -3637,15 +3697,12 @@ static void qnnrt_lower__mask_given(qnnrt_lower__job *job, qnnrt_lower__heads *h
     qnnrt_lower__addends sum;
     unsigned hides;
     if (mask->dtype == QNNRT_DTYPE_BOOL8) {
-        int32_t t;
         qnnrt_lower__settle(job, mask);
-        t = qnnrt_lower__cast(job, job->graph->bodies[mask->tensor].root, job->lower->compute);
-        mask->dtype = job->lower->compute;
-        mask->tensor = t;
+        qnnrt_lower__view_cast(job, mask, job->lower->compute);
         h->seen = *mask;
         qnnrt_lower__reduce(job, "ReduceMax", &h->seen, 1u << last);
-        t = qnnrt_lower__linear_map(job, t, 1, -1);
-        mask->tensor = qnnrt_lower__linear_map(job, t, -(double)QNNRT_LOWER__MASKED, 0);
+        qnnrt_lower__view_map(job, mask, 1, -1);
+        qnnrt_lower__view_map(job, mask, -(double)QNNRT_LOWER__MASKED, 0);
         return;
     }
     hides = qnnrt_lower__hides(job, node->inputs[3], QNNRT_LOWER__STEPS);
@@ -3883,7 +3940,7 @@ static void qnnrt_lower__pad(qnnrt_lower__job *job, qnnrt_lower__view *x, const 
     int64_t amounts[2 * QNNRT_LOWER__RANK] = {0};
     uint32_t axes = 0, padded = 0, i;
     qnnrt_lower__aligned a;
-    qnnrt_lower__params p;
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     int32_t t;
     for (i = 0; i < x->rank; ++i) {
         axes |= (uint32_t)(lo[i] > 0 || hi[i] > 0) << i;
@@ -3936,7 +3993,6 @@ static void qnnrt_lower__pad(qnnrt_lower__job *job, qnnrt_lower__view *x, const 
         a.packed[at] += lo[i] + hi[i];
         x->dims[i] += lo[i] + hi[i];
     }
-    memset(&p, 0, sizeof(p));
     qnnrt_lower__u32(&p, "scheme", 0);
     qnnrt_lower__numbers(&p, "pad_amount", QNNRT_DTYPE_U32, amounts, a.packed_rank, 2);
     qnnrt_lower__f32(&p, "pad_constant_value", number);
@@ -4025,8 +4081,7 @@ static void qnnrt_lower__do_roll(qnnrt_lower__job *job)
             from[i] = flip ? n - 1 - i : ((i - shifts[k] % n) % n + n) % n;
         qnnrt_lower__take(job, &x, axis, from, n);
     }
-    qnnrt_lower__view_dims(job, &x, out->rank, out->dims);
-    qnnrt_lower__set(job, 0, x.tensor, x.order);
+    qnnrt_lower__set_dims(job, 0, &x);
 }
 
 /* =====================================================================================
@@ -4164,7 +4219,7 @@ static int32_t qnnrt_lower__conv2d(qnnrt_lower__job *job, const qnnrt_lower__con
     /* libQnnCpu.so 2.47 crashes when it loads a context with DepthWiseConv2d from a file. */
     int depthwise = c->groups == channels && c->groups > 1 && target != QNNRT_LOWER_CPU;
     const uint32_t *dims = qnnrt_lower__at(job, x)->dims, *w = qnnrt_lower__at(job, weight)->dims;
-    qnnrt_lower__params p;
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     int i;
     /* Alone both are right; between the Transposes of a graph libQnnHtp.so computes garbage. */
     for (i = 0; i < 4 && target == QNNRT_LOWER_HTP; ++i)
@@ -4184,7 +4239,6 @@ static int32_t qnnrt_lower__conv2d(qnnrt_lower__job *job, const qnnrt_lower__con
     if (target == QNNRT_LOWER_HTP && !depthwise && dims[2] == 1 && out[2] == 1 && dims[1] > 1 &&
         c->pads[2] + c->pads[3] + c->pads[4] + c->pads[5] > 0)
         return qnnrt_lower__conv_column(job, c, x, weight, out);
-    memset(&p, 0, sizeof(p));
     qnnrt_lower__numbers(&p, "stride", QNNRT_DTYPE_U32, stride, 2, 0);
     qnnrt_lower__numbers(&p, "pad_amount", QNNRT_DTYPE_U32, c->pads + 2, 2, 2);
     qnnrt_lower__numbers(&p, "dilation", QNNRT_DTYPE_U32, dilation, 2, 0);
@@ -4417,7 +4471,7 @@ static void qnnrt_lower__do_deconv(qnnrt_lower__job *job)
     const int64_t groups = qnnrt_ir_int(node, "groups", 1);
     int64_t in[4], out[4], kernel[4], stride[2], dilation[2], pad[2], extra[2], pads[4], more[2];
     uint32_t order[QNNRT_LOWER__RANK], i;
-    qnnrt_lower__params p;
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     int32_t inputs[3], t;
     qnnrt_lower__two(node, "stride", spatial, 1, stride);
     qnnrt_lower__two(node, "dilation", spatial, 1, dilation);
@@ -4437,7 +4491,6 @@ static void qnnrt_lower__do_deconv(qnnrt_lower__job *job)
             qnnrt_lower__at(job, inputs[i])->kind != QNNRT_TENSOR_STATIC)
             qnnrt_lower__refuse(job->graph, "Export it as a parameter.", "libQnnCpu.so computes"
                                 " garbage when the %s is not constant", i == 1 ? "weight" : "bias");
-    memset(&p, 0, sizeof(p));
     qnnrt_lower__numbers(&p, "stride", QNNRT_DTYPE_U32, stride, 2, 0);
     qnnrt_lower__numbers(&p, "pad_amount", QNNRT_DTYPE_U32, pads, 2, 2);
     t = qnnrt_lower__op(job, "TransposeConv2d", inputs, biased ? 3 : 2, job->lower->compute, 4, out,
@@ -4526,7 +4579,7 @@ static void qnnrt_lower__do_pool(qnnrt_lower__job *job)
     const int64_t *dilation = dilations + 1, *pads = all_pads + 2;
     uint32_t order[QNNRT_LOWER__RANK], i;
     int extra = 0, padded = 0, usual, column;
-    qnnrt_lower__params p;
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     int32_t t;
     qnnrt_lower__image_dims(node->inputs[0], spatial, in);
     qnnrt_lower__image_dims(node->outputs[0], spatial, out);
@@ -4566,7 +4619,6 @@ static void qnnrt_lower__do_pool(qnnrt_lower__job *job)
         return;
     }
     t = qnnrt_lower__image(job, spatial, in, order);
-    memset(&p, 0, sizeof(p));
     qnnrt_lower__numbers(&p, "filter_size", QNNRT_DTYPE_U32, kernel, 2, 0);
     qnnrt_lower__numbers(&p, "stride", QNNRT_DTYPE_U32, stride, 2, 0);
     qnnrt_lower__numbers(&p, "pad_amount", QNNRT_DTYPE_U32, pads, 2, 2);
@@ -4595,13 +4647,12 @@ static void qnnrt_lower__do_adaptive(qnnrt_lower__job *job)
         qnnrt_lower__reduce(job, "ReduceMean", &x, ((1u << spatial) - 1) << first);
         qnnrt_lower__set(job, 0, x.tensor, x.order);
     } else if (divides) {
-        qnnrt_lower__params p;
+        qnnrt_lower__params p = qnnrt_lower__params_none();
         const int64_t none[4] = {0, 0, 0, 0};
         int32_t t = qnnrt_lower__image(job, spatial, in, order);
         qnnrt_lower__image_dims(job->node->outputs[0], spatial, out);
         size[0] = in[1] / out[1];
         size[1] = in[2] / out[2];
-        memset(&p, 0, sizeof(p));
         qnnrt_lower__numbers(&p, "filter_size", QNNRT_DTYPE_U32, size, 2, 0);
         qnnrt_lower__numbers(&p, "stride", QNNRT_DTYPE_U32, size, 2, 0);
         qnnrt_lower__numbers(&p, "pad_amount", QNNRT_DTYPE_U32, none, 2, 2);
@@ -4652,7 +4703,7 @@ static void qnnrt_lower__do_upsample(qnnrt_lower__job *job)
     const int linear = strncmp(node->op, "upsample_bilinear", 17) == 0;
     const int corners = linear && qnnrt_ir_int(node, "align_corners", 0) != 0;
     const qnnrt_ir_attr *factors = qnnrt_ir_attr_find(node, "scale_factors");
-    qnnrt_lower__params p;
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     int64_t in[4], out[4];
     uint32_t order[QNNRT_LOWER__RANK], i;
     int same = linear || strncmp(node->op, "upsample_nearest2d", 18) == 0;
@@ -4673,7 +4724,6 @@ static void qnnrt_lower__do_upsample(qnnrt_lower__job *job)
         return;
     }
     t = qnnrt_lower__image(job, 2, in, order);
-    memset(&p, 0, sizeof(p));
     qnnrt_lower__bool(&p, "align_corners", corners);
     qnnrt_lower__bool(&p, "half_pixel_centers", linear && !corners);
     t = qnnrt_lower__op(job, linear ? "ResizeBilinear" : "ResizeNearestNeighbor", &t, 1,
@@ -4684,7 +4734,6 @@ static void qnnrt_lower__do_upsample(qnnrt_lower__job *job)
 /* Axes of axes change places: pixel_unshuffle, channel_shuffle. */
 static void qnnrt_lower__do_blocks(qnnrt_lower__job *job)
 {
-    const qnnrt_ir_value *out = job->node->outputs[0];
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
     int64_t dims[QNNRT_LOWER__RANK], moved[QNNRT_LOWER__RANK];
     uint32_t order[QNNRT_LOWER__RANK], i;
@@ -4694,8 +4743,7 @@ static void qnnrt_lower__do_blocks(qnnrt_lower__job *job)
     for (i = 0; i < rank; ++i) moved[i] = dims[order[i]];
     memcpy(x.dims, moved, sizeof(moved));
     qnnrt_lower__identity(x.order);
-    qnnrt_lower__view_dims(job, &x, out->rank, out->dims);
-    qnnrt_lower__set(job, 0, x.tensor, x.order);
+    qnnrt_lower__set_dims(job, 0, &x);
 }
 
 /* grid_sampler of two dimensions. */
@@ -4705,7 +4753,7 @@ static void qnnrt_lower__do_grid(qnnrt_lower__job *job)
     const int64_t mode = qnnrt_ir_int(node, "interpolation_mode", 0);
     const int64_t padding = qnnrt_ir_int(node, "padding_mode", 0);
     qnnrt_lower__view grid = qnnrt_lower__in(job, 1);
-    qnnrt_lower__params p;
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     int64_t in[4], out[4];
     uint32_t order[QNNRT_LOWER__RANK];
     int32_t inputs[2], t;
@@ -4717,7 +4765,6 @@ static void qnnrt_lower__do_grid(qnnrt_lower__job *job)
     inputs[0] = qnnrt_lower__image(job, 2, in, order);
     inputs[1] = qnnrt_lower__plain(job, &grid);
     qnnrt_lower__image_dims(node->outputs[0], 2, out);
-    memset(&p, 0, sizeof(p));
     qnnrt_lower__bool(&p, "align_corners", qnnrt_ir_int(node, "align_corners", 0) != 0);
     qnnrt_lower__u32(&p, "mode", 0);
     qnnrt_lower__u32(&p, "padding_mode", (uint32_t)padding);
@@ -4741,7 +4788,7 @@ static void qnnrt_lower__do_pixel_shuffle(qnnrt_lower__job *job)
     enum { CRD = 1 };
     int64_t in[4], out[4];
     uint32_t order[QNNRT_LOWER__RANK];
-    qnnrt_lower__params p;
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     int32_t t;
     if (job->node->outputs[0]->rank > 4) {
         qnnrt_lower__do_blocks(job);
@@ -4749,7 +4796,6 @@ static void qnnrt_lower__do_pixel_shuffle(qnnrt_lower__job *job)
     }
     t = qnnrt_lower__image(job, 2, in, order);
     qnnrt_lower__image_dims(job->node->outputs[0], 2, out);
-    memset(&p, 0, sizeof(p));
     qnnrt_lower__numbers(&p, "block_size", QNNRT_DTYPE_U32, block, 2, 0);
     qnnrt_lower__u32(&p, "mode", CRD);
     t = qnnrt_lower__op(job, "DepthToSpace", &t, 1,
@@ -4761,7 +4807,7 @@ static void qnnrt_lower__do_pixel_shuffle(qnnrt_lower__job *job)
    NORM                                                                            >>norm
    Normalizations.
    Needs: >>config >>arena >>params >>tensor >>static >>operator >>layout >>align >>elementwise
-          >>binary >>reduce >>linear
+          >>binary >>shape >>reduce >>linear
    Knows nothing of: images
    ===================================================================================== */
 
@@ -4782,7 +4828,7 @@ static void qnnrt_lower__last_norm(qnnrt_lower__job *job, const char *type, qnnr
 {
     const uint32_t last = x->rank - 1;
     qnnrt_lower__aligned a;
-    qnnrt_lower__params p;
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     int32_t inputs[3];
     int64_t axis;
     size_t count = 2;
@@ -4798,7 +4844,6 @@ static void qnnrt_lower__last_norm(qnnrt_lower__job *job, const char *type, qnnr
         inputs[1] = qnnrt_lower__same(job, x->dtype, x->dims[last], 1);
     if (bias != QNNRT_LOWER__NONE) inputs[count++] = bias;
     axis = a.packed_rank - 1;
-    memset(&p, 0, sizeof(p));
     qnnrt_lower__f32(&p, "epsilon", eps);
     qnnrt_lower__numbers(&p, "axes", QNNRT_DTYPE_U32, &axis, 1, 0);
     qnnrt_lower__become(x, qnnrt_lower__op(job, type, inputs, count, x->dtype, a.packed_rank,
@@ -4836,9 +4881,8 @@ static void qnnrt_lower__group_norm(qnnrt_lower__job *job, int64_t groups)
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
     uint32_t order[QNNRT_LOWER__RANK], i;
     int64_t dims[QNNRT_LOWER__RANK], rows[2], last = 1;
-    qnnrt_lower__params p;
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     int32_t inputs[3];
-    memset(&p, 0, sizeof(p));
     qnnrt_lower__f32(&p, "epsilon", eps);
     if (job->lower->desc.target != QNNRT_LOWER_HTP) {
         memcpy(order, x.order, sizeof(order));
@@ -4880,8 +4924,7 @@ static void qnnrt_lower__group_norm(qnnrt_lower__job *job, int64_t groups)
     qnnrt_lower__numbers(&p, "axes", QNNRT_DTYPE_U32, &last, 1, 0);
     x.tensor = qnnrt_lower__op(job, "LayerNorm", inputs, 3, x.dtype, 2, rows, &p);
     memcpy(x.order, order, sizeof(order));
-    qnnrt_lower__view_dims(job, &x, out->rank, out->dims);
-    qnnrt_lower__set(job, 0, x.tensor, x.order);
+    qnnrt_lower__set_dims(job, 0, &x);
     qnnrt_lower__affine(job);
 }
 
@@ -4890,14 +4933,15 @@ static void qnnrt_lower__do_group_norm(qnnrt_lower__job *job)
     qnnrt_lower__group_norm(job, qnnrt_ir_int(job->node, "num_groups", 1));
 }
 
-/* Raise a tensor to a power. */
-static int32_t qnnrt_lower__raise(qnnrt_lower__job *job, int32_t t, double power)
+/* Raise a view to a power. */
+static void qnnrt_lower__raise(qnnrt_lower__job *job, qnnrt_lower__view *x, double power)
 {
-    if (power == 1) return t;
-    if (power == 2) return qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, t);
-    if (power == 0.5) return qnnrt_lower__op_like(job, "ElementWiseSquareRoot", t, NULL);
-    return qnnrt_lower__binary_op(job, "ElementWisePower", t,
-                                  qnnrt_lower__number(job, qnnrt_lower__at(job, t)->dtype, power));
+    const int32_t t = qnnrt_lower__view_root(job, x);
+    if (power == 2) x->tensor = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, t);
+    else if (power == 0.5) x->tensor = qnnrt_lower__op_like(job, "ElementWiseSquareRoot", t, NULL);
+    else if (power != 1)
+        x->tensor = qnnrt_lower__binary_op(job, "ElementWisePower", t,
+                                           qnnrt_lower__number(job, x->dtype, power));
 }
 
 /* Return (sum of |x|^power over axes (their bits), times `factor`)^(1 / power). In float16 squares
@@ -4905,34 +4949,24 @@ static int32_t qnnrt_lower__raise(qnnrt_lower__job *job, int32_t t, double power
 static qnnrt_lower__view qnnrt_lower__length(qnnrt_lower__job *job, const qnnrt_lower__view *from,
                                              uint32_t axes, double power, double factor)
 {
-    qnnrt_lower__view x = *from, peak, y;
-    int32_t t;
-    const int scaled = x.dtype == QNNRT_DTYPE_F16 && power != 1;
-    qnnrt_lower__settle(job, &x);
-    peak = x;
-    t = job->graph->bodies[x.tensor].root;
-    if (scaled || power != 2) t = qnnrt_lower__op_like(job, "ElementWiseAbs", t, NULL);
-    peak.tensor = t;
+    const int scaled = from->dtype == QNNRT_DTYPE_F16 && power != 1;
+    qnnrt_lower__view x = *from, peak = x, y;
+    if (scaled || power != 2) qnnrt_lower__view_unary(job, "ElementWiseAbs", &peak);
+    y = peak;
     if (scaled) {
-        if (power != 2) x.tensor = t;
+        if (power != 2) x = peak;
         qnnrt_lower__reduce(job, "ReduceMax", &peak, axes);
-        t = job->graph->bodies[peak.tensor].root;
-        peak.tensor = qnnrt_lower__clamp(job, t, 1e-4, HUGE_VAL);
-        x = qnnrt_lower__between(job, "ElementWiseDivide", &x, &peak, x.dtype, x.rank, x.dims);
-        t = job->graph->bodies[x.tensor].root;
+        qnnrt_lower__view_clamp(job, &peak, 1e-4, HUGE_VAL);
+        qnnrt_lower__view_with(job, "ElementWiseDivide", &x, &peak);
+        y = x;
     }
-    y = x;
-    y.tensor = qnnrt_lower__raise(job, t, power);
+    qnnrt_lower__raise(job, &y, power);
     qnnrt_lower__reduce(job, factor == 1 ? "ReduceSum" : "ReduceMean", &y, axes);
-    t = job->graph->bodies[y.tensor].root;
-    if (factor != 1) {
-        const double count = (double)qnnrt_lower__count(x.rank, x.dims) /
-                             (double)qnnrt_lower__count(y.rank, y.dims);
-        t = qnnrt_lower__linear_map(job, t, count * factor, 0);
-    }
-    y.tensor = qnnrt_lower__raise(job, t, 1 / power);
-    if (scaled)
-        y = qnnrt_lower__between(job, "ElementWiseMultiply", &y, &peak, y.dtype, y.rank, y.dims);
+    if (factor != 1)
+        qnnrt_lower__view_map(job, &y, factor * (double)qnnrt_lower__count(x.rank, x.dims) /
+                                       (double)qnnrt_lower__count(y.rank, y.dims), 0);
+    qnnrt_lower__raise(job, &y, 1 / power);
+    if (scaled) qnnrt_lower__view_with(job, "ElementWiseMultiply", &y, &peak);
     return y;
 }
 
@@ -4950,8 +4984,7 @@ static void qnnrt_lower__do_vector_norm(qnnrt_lower__job *job)
     } else if (order > -HUGE_VAL && order < HUGE_VAL) {
         x = qnnrt_lower__length(job, &x, axes, order, 1);
     } else {
-        x.tensor = qnnrt_lower__op_like(job, "ElementWiseAbs", job->graph->bodies[x.tensor].root,
-                                        NULL);
+        qnnrt_lower__view_unary(job, "ElementWiseAbs", &x);
         qnnrt_lower__reduce(job, order > 0 ? "ReduceMax" : "ReduceMin", &x, axes);
     }
     qnnrt_lower__set_reduced(job, 0, &x, axes);
@@ -4968,7 +5001,6 @@ static void qnnrt_lower__do_var(qnnrt_lower__job *job)
     const uint32_t axes = qnnrt_lower__axes(node, x.rank);
     double count = 1;
     uint32_t i;
-    int32_t t;
     for (i = 0; i < x.rank; ++i) if (axes >> i & 1) count *= (double)x.dims[i];
     if (!(count - correction > 0)) {
         qnnrt_lower__refuse(job->graph, NULL, "the variance of %g values with"
@@ -4978,13 +5010,10 @@ static void qnnrt_lower__do_var(qnnrt_lower__job *job)
     qnnrt_lower__settle(job, &x);
     mean = x;
     qnnrt_lower__reduce(job, "ReduceMean", &mean, axes);
-    x = qnnrt_lower__between(job, "ElementWiseSubtract", &x, &mean, x.dtype, x.rank, x.dims);
+    qnnrt_lower__view_with(job, "ElementWiseSubtract", &x, &mean);
     if (node->output_count == 2) qnnrt_lower__set_reduced(job, 1, &mean, axes);
     x = qnnrt_lower__length(job, &x, axes, 2, 1 / (count - correction));
-    if (strncmp(node->op, "var", 3) == 0) {
-        t = job->graph->bodies[x.tensor].root;
-        x.tensor = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, t);
-    }
+    if (strncmp(node->op, "var", 3) == 0) qnnrt_lower__raise(job, &x, 2);
     qnnrt_lower__set_reduced(job, 0, &x, axes);
 }
 
@@ -5013,7 +5042,7 @@ static void qnnrt_lower__do_rms_norm(qnnrt_lower__job *job)
     const double eps = qnnrt_ir_float(node, "eps", node->op[0] == 'q' ? 1e-6 : least);
     const qnnrt_ir_value *weight = node->input_count > 1 ? node->inputs[1] : NULL;
     qnnrt_lower__view x = qnnrt_lower__in(job, 0), y;
-    int32_t t, factors = QNNRT_LOWER__NONE;
+    int32_t factors = QNNRT_LOWER__NONE;
     qnnrt_lower__join_last(job, &x);
     if (weight != NULL)
         factors = qnnrt_lower__reshape(job, qnnrt_lower__vector(job, weight), 1,
@@ -5021,22 +5050,19 @@ static void qnnrt_lower__do_rms_norm(qnnrt_lower__job *job)
     if (job->lower->desc.target != QNNRT_LOWER_CPU) {
         qnnrt_lower__last_norm(job, "RmsNorm", &x, factors, QNNRT_LOWER__NONE, eps);
     } else {
-        qnnrt_lower__settle(job, &x);
         y = x;
-        t = job->graph->bodies[y.tensor].root;
-        y.tensor = qnnrt_lower__binary_op(job, "ElementWiseMultiply", t, t);
+        qnnrt_lower__raise(job, &y, 2);
         qnnrt_lower__reduce(job, "ReduceMean", &y, 1u << (y.rank - 1));
-        t = qnnrt_lower__linear_map(job, job->graph->bodies[y.tensor].root, 1, eps);
-        y.tensor = qnnrt_lower__op_like(job, "ElementWiseRsqrt", t, NULL);
-        x = qnnrt_lower__between(job, "ElementWiseMultiply", &x, &y, x.dtype, x.rank, x.dims);
+        qnnrt_lower__view_map(job, &y, 1, eps);
+        qnnrt_lower__view_unary(job, "ElementWiseRsqrt", &y);
+        qnnrt_lower__view_with(job, "ElementWiseMultiply", &x, &y);
         if (weight != NULL) {
             y = qnnrt_lower__view_tensor(job, factors, 1, &x.dims[x.rank - 1]);
             y.dtype = x.dtype;
-            x = qnnrt_lower__between(job, "ElementWiseMultiply", &x, &y, x.dtype, x.rank, x.dims);
+            qnnrt_lower__view_with(job, "ElementWiseMultiply", &x, &y);
         }
     }
-    qnnrt_lower__view_dims(job, &x, out->rank, out->dims);
-    qnnrt_lower__set(job, 0, x.tensor, x.order);
+    qnnrt_lower__set_dims(job, 0, &x);
 }
 
 /* layer_norm over the last axis, or over several, which become one. */
@@ -5056,8 +5082,7 @@ static void qnnrt_lower__do_layer_norm(qnnrt_lower__job *job)
     if (vectors[1] == QNNRT_LOWER__NONE) vectors[1] = qnnrt_lower__same(job, x.dtype, width, 0);
     qnnrt_lower__last_norm(job, "LayerNorm", &x, vectors[0], vectors[1],
                            qnnrt_ir_float(node, "eps", 1e-5));
-    qnnrt_lower__view_dims(job, &x, node->outputs[0]->rank, node->outputs[0]->dims);
-    qnnrt_lower__set(job, 0, x.tensor, x.order);
+    qnnrt_lower__set_dims(job, 0, &x);
 }
 
 /* batch_norm: x * k + b, with k and b computed here. */
@@ -5123,7 +5148,7 @@ static void qnnrt_lower__gather(qnnrt_lower__job *job, qnnrt_lower__view *x, uin
     const int64_t count = (int64_t)qnnrt_lower__count(index_rank, index_dims);
     int64_t rows[2], dims[2];
     int32_t inputs[2];
-    qnnrt_lower__params p;
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     memcpy(order, x->order, sizeof(order));
     qnnrt_lower__axis_first(x->rank, order, axis);
     inputs[0] = qnnrt_lower__stored(job, x, order);
@@ -5133,7 +5158,6 @@ static void qnnrt_lower__gather(qnnrt_lower__job *job, qnnrt_lower__view *x, uin
     inputs[1] = qnnrt_lower__reshape(job, indices, 1, &count);
     dims[0] = count;
     dims[1] = rows[1];
-    memset(&p, 0, sizeof(p));
     qnnrt_lower__scalar(&p, "axis", QNNRT_DTYPE_I32, 0);
     x->tensor = qnnrt_lower__op(job, "Gather", inputs, 2, x->dtype, 2, dims, &p);
     x->value = NULL;
@@ -5210,7 +5234,7 @@ static void qnnrt_lower__do_gather(qnnrt_lower__job *job)
     int64_t own[QNNRT_LOWER__RANK], packed[QNNRT_LOWER__RANK];
     int32_t inputs[2];
     qnnrt_lower__aligned a;
-    qnnrt_lower__params p;
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     uint32_t i;
     if (x.rank == 0) {
         const int64_t one = 1;
@@ -5227,14 +5251,12 @@ static void qnnrt_lower__do_gather(qnnrt_lower__job *job)
     qnnrt_lower__packed(&a, own, packed);
     inputs[1] = qnnrt_lower__stored(job, &ids, a.order);
     inputs[1] = qnnrt_lower__reshape(job, inputs[1], a.packed_rank, packed);
-    memset(&p, 0, sizeof(p));
     qnnrt_lower__u32(&p, "axis", qnnrt_lower__packed_axis(&a, axis));
     qnnrt_lower__become(&ids, qnnrt_lower__op(job, "GatherElements", inputs, 2, x.dtype,
                                               a.packed_rank, packed, &p), &a);
     ids.dtype = x.dtype;
     qnnrt_lower__view_cast(job, &ids, dtype);
-    qnnrt_lower__view_dims(job, &ids, node->outputs[0]->rank, node->outputs[0]->dims);
-    qnnrt_lower__set(job, 0, ids.tensor, ids.order);
+    qnnrt_lower__set_dims(job, 0, &ids);
 }
 
 /* Return a tensor repeated to dims; a number may have any rank. */
@@ -5312,11 +5334,11 @@ static int32_t qnnrt_lower__flat(qnnrt_lower__job *job, const qnnrt_lower__lists
         below = qnnrt_lower__between(job, "ElementWiseLess", &ids, &zero, QNNRT_DTYPE_BOOL8,
                                      ids.rank, ids.dims);
         qnnrt_lower__view_cast(job, &below, QNNRT_DTYPE_I32);
-        below.tensor = qnnrt_lower__linear_map(job, job->graph->bodies[below.tensor].root, size, 0);
+        qnnrt_lower__view_map(job, &below, size, 0);
         ids = qnnrt_lower__between(job, "ElementWiseAdd", &ids, &below, QNNRT_DTYPE_I32, ids.rank,
                                    ids.dims);
         if (k > 0) {
-            sum.tensor = qnnrt_lower__linear_map(job, job->graph->bodies[sum.tensor].root, size, 0);
+            qnnrt_lower__view_map(job, &sum, size, 0);
             sum = qnnrt_lower__both(job, "ElementWiseAdd", &sum, &ids, QNNRT_DTYPE_I32);
         } else {
             sum = ids;
@@ -5500,7 +5522,7 @@ static void qnnrt_lower__do_scatter(qnnrt_lower__job *job)
     const uint32_t axis = qnnrt_lower__axis(node, "dim", x.rank, 0);
     int64_t pieces = 1, width = 1, dims[2];
     int32_t inputs[3];
-    qnnrt_lower__params p;
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     uint32_t d;
     if (x.rank == 0 || qnnrt_ir_int(node, "include_self", 1) == 0 ||
         (way != NULL && (way->text[0] == 'm' ? way->text[1] == 'e' : way->text[1] == 'm'))) {
@@ -5525,11 +5547,11 @@ static void qnnrt_lower__do_scatter(qnnrt_lower__job *job)
     dims[1] = width;
     if (dtype == QNNRT_DTYPE_BOOL8 && alpha != 0) alpha = 1;
     inputs[2] = qnnrt_lower__linear_map(job, qnnrt_lower__plain(job, &from), alpha, 0);
-    inputs[2] = from.rank == x.rank ? qnnrt_lower__reshape(job, inputs[2], 2, dims)
-                                    : qnnrt_lower__fill(job, inputs[2], 2, dims);
+    inputs[2] = qnnrt_lower__count(from.rank, from.dims) == (uint64_t)(pieces * width)
+                    ? qnnrt_lower__reshape(job, inputs[2], 2, dims)
+                    : qnnrt_lower__fill(job, inputs[2], 2, dims);
     dims[0] = (int64_t)qnnrt_lower__count(x.rank, x.dims) / width;
     inputs[0] = qnnrt_lower__reshape(job, qnnrt_lower__plain(job, &x), 2, dims);
-    memset(&p, 0, sizeof(p));
     if (reduction > 0) qnnrt_lower__u32(&p, "reduction", reduction);
     inputs[0] = qnnrt_lower__op(job, "ScatterNd", inputs, 3, own, 2, dims, &p);
     x = qnnrt_lower__view_tensor(job, inputs[0], 2, dims);
@@ -5575,8 +5597,7 @@ static void qnnrt_lower__do_constant(qnnrt_lower__job *job)
 /* =====================================================================================
    RECIPE                                                                        >>recipe
    Operators on each element, from the words of qnnrt_ir_recipe().
-   Needs: >>config >>arena >>params >>tensor >>operator >>layout >>align >>elementwise >>binary
-          >>shape >>select
+   Needs: >>config >>arena >>params >>tensor >>operator >>layout >>align >>binary >>shape >>select
    Knows nothing of: single operators of the graph
    ===================================================================================== */
 
@@ -5767,9 +5788,7 @@ static qnnrt_lower__view *qnnrt_lower__item_view(qnnrt_lower__job *job, qnnrt_lo
     if (item->number) {
         *view = qnnrt_lower__view_number(job, dtype, qnnrt_lower__item_f(item, dtype));
     } else if (item->low > -HUGE_VAL || item->high < HUGE_VAL) {
-        qnnrt_lower__settle(job, view);
-        view->tensor = qnnrt_lower__clamp(job, job->graph->bodies[view->tensor].root, item->low,
-                                          item->high);
+        qnnrt_lower__view_clamp(job, view, item->low, item->high);
     }
     item->number = 0;
     item->low = -HUGE_VAL;
@@ -5799,8 +5818,7 @@ static void qnnrt_lower__item_unary(qnnrt_lower__job *job, const char *text,
                                     qnnrt_lower__view *view)
 {
     const char *at = text + strcspn(text, " "), *type = text;
-    qnnrt_lower__params p;
-    memset(&p, 0, sizeof(p));
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     if (*at != '\0') type = qnnrt_lower__text(job->lower, "%.*s", (int)(at - text), text);
     while (*at != '\0') {
         const size_t bytes = strcspn(++at, "=");
@@ -5811,14 +5829,13 @@ static void qnnrt_lower__item_unary(qnnrt_lower__job *job, const char *text,
         else qnnrt_lower__f32(&p, name, number.f);
         at += strcspn(at, " ");
     }
-    qnnrt_lower__settle(job, view);
-    view->tensor = qnnrt_lower__op_like(job, type, job->graph->bodies[view->tensor].root, &p);
+    view->tensor = qnnrt_lower__op_like(job, type, qnnrt_lower__view_root(job, view), &p);
 }
 
 /* Compute x * number, or number * x. Return 0 if an operator is needed. */
 static int qnnrt_lower__item_times(qnnrt_lower__job *job, qnnrt_lower__item *x, qnnrt_dtype dtype)
 {
-    const double f = x->number ? x->f : x[1].f;
+    const double f = x->number ? x->f : qnnrt_lower__item_f(&x[1], dtype);
     if (f >= 1 && f <= 1) {
         if (x->number) *x = x[1];
         return 1;
@@ -5826,10 +5843,8 @@ static int qnnrt_lower__item_times(qnnrt_lower__job *job, qnnrt_lower__item *x, 
     if (x->number || !qnnrt_lower__is_float(dtype)) return 0;
     if (f >= -1 && f <= -1)
         qnnrt_lower__view_unary(job, "ElementWiseNeg", qnnrt_lower__item_view(job, x, dtype));
-    else if (qnnrt_lower__item_view(job, x, dtype)->value != NULL)
-        x->view.scale *= f;
     else
-        return 0;
+        qnnrt_lower__view_map(job, qnnrt_lower__item_view(job, x, dtype), f, 0);
     return 1;
 }
 
@@ -6018,7 +6033,7 @@ static void qnnrt_lower__do_glu(qnnrt_lower__job *job)
     qnnrt_lower__cut(job, &x, axis, 0, half, 1);
     qnnrt_lower__cut(job, &gate, axis, half, half, 1);
     qnnrt_lower__view_unary(job, "Sigmoid", &gate);
-    x = qnnrt_lower__both(job, "ElementWiseMultiply", &x, &gate, x.dtype);
+    qnnrt_lower__view_with(job, "ElementWiseMultiply", &x, &gate);
     qnnrt_lower__set_view(job, &x);
 }
 
@@ -6102,11 +6117,9 @@ static void qnnrt_lower__do_fft(qnnrt_lower__job *job)
 static int32_t qnnrt_lower__columns(qnnrt_lower__job *job, int32_t x, int64_t first, int64_t count)
 {
     qnnrt_lower__view view;
-    int64_t dims[2];
-    dims[0] = qnnrt_lower__at(job, x)->dims[0];
-    dims[1] = qnnrt_lower__at(job, x)->dims[1];
+    int64_t dims[QNNRT_LOWER__RANK];
     if (x == QNNRT_LOWER__NONE) return x;
-    view = qnnrt_lower__view_tensor(job, x, 2, dims);
+    view = qnnrt_lower__view_tensor(job, x, qnnrt_lower__dims(job, x, dims), dims);
     qnnrt_lower__cut(job, &view, 1, first, count, 1);
     return qnnrt_lower__plain(job, &view);
 }
@@ -6165,11 +6178,10 @@ static int32_t qnnrt_lower__join_all(qnnrt_lower__job *job, const int32_t *list,
     qnnrt_lower__view out;
     size_t i;
     for (i = 0; i < count && views != NULL; ++i) {
-        int64_t dims[2];
+        int64_t dims[QNNRT_LOWER__RANK];
         if (list[i] == QNNRT_LOWER__NONE) return QNNRT_LOWER__NONE;
-        dims[0] = qnnrt_lower__at(job, list[i])->dims[0];
-        dims[1] = qnnrt_lower__at(job, list[i])->dims[1];
-        views[i] = qnnrt_lower__view_tensor(job, list[i], 2, dims);
+        views[i] = qnnrt_lower__view_tensor(job, list[i], qnnrt_lower__dims(job, list[i], dims),
+                                            dims);
     }
     if (views == NULL) return QNNRT_LOWER__NONE;
     if (count == 1) return list[0];
@@ -7025,12 +7037,9 @@ static const char *qnnrt_lower__weight_only_refused(const qnnrt_lower__job *job,
                                                     const qnnrt_lower__weight_only *s,
                                                     uint32_t axis)
 {
-    static const char *const names[] = { "Ref", "Cpu", "Htp" };
     const qnnrt_lower *lower = job->lower;
     qnnrt_tensor_desc descs[4];
     const qnnrt_tensor_desc *inputs[3], *output = &descs[3];
-    const char *release = lower->desc.build_id != NULL ? lower->desc.build_id : "";
-    const char *name = names[lower->desc.target];
     const int htp = lower->desc.target == QNNRT_LOWER_HTP;
     const qnnrt_quirk *known[2][2];
     const qnnrt_dtype dtype = qnnrt_lower__at(job, op->inputs[0])->dtype;
@@ -7042,17 +7051,12 @@ static const char *qnnrt_lower__weight_only_refused(const qnnrt_lower__job *job,
         return "libraries take quantized weights beside float16, not beside float32";
     if (!qnnrt_lower__is_float(dtype) && s->blocks == 1 && strcmp(op->type, "MatMul") == 0)
         return "scales per channel would crash the library here";
-    memset(descs, 0, sizeof(descs));
     memset(&blocks, 0, sizeof(blocks));
     for (i = 0; i < 4; ++i) {
         const int32_t at = i == 3 ? op->outputs[0] : i < op->input_count ? op->inputs[i] : 0;
         const qnnrt_lower_tensor *from = qnnrt_lower__at(job, at);
         if (i < 3) inputs[i] = at != QNNRT_LOWER__NONE ? &descs[i] : NULL;
-        descs[i].kind = from->kind;
-        descs[i].dtype = from->dtype;
-        descs[i].rank = from->rank;
-        memcpy(descs[i].dims, from->dims, sizeof(from->dims));
-        descs[i].quant = from->quant;
+        qnnrt_lower__describe(from, &descs[i]);
     }
     plain = descs[1];
     descs[1].dtype = QNNRT_DTYPE_S8Q;
@@ -7075,8 +7079,8 @@ static const char *qnnrt_lower__weight_only_refused(const qnnrt_lower__job *job,
     facts.param_count = op->param_count;
     for (i = 0; i < 2; ++i) {
         if (i == 1) inputs[1] = &plain;
-        known[i][0] = qnnrt_quirk_find(name, release, &facts);
-        known[i][1] = qnnrt_quirk_refusal(name, release, &facts);
+        known[i][0] = qnnrt_lower__quirk(lower, &facts, qnnrt_quirk_find);
+        known[i][1] = qnnrt_lower__quirk(lower, &facts, qnnrt_quirk_refusal);
     }
     for (i = 0; i < 2; ++i) {
         const qnnrt_quirk *line = known[0][i];
@@ -7105,18 +7109,14 @@ static int32_t qnnrt_lower__weight_only_tensor(qnnrt_lower__job *job, int32_t fr
 {
     qnnrt_lower__graph *graph = job->graph;
     const qnnrt_dtype dtype = s->about.emulated ? job->lower->compute : QNNRT_DTYPE_S8Q;
-    int64_t dims[QNNRT_LOWER__RANK];
     qnnrt_lower_tensor *tensor;
     qnnrt_lower__body *body;
     qnnrt_blocks *blocks;
-    uint32_t i;
     int32_t at;
     for (at = graph->bodies[from].weight_only_next; at != QNNRT_LOWER__NONE;
          at = graph->bodies[at].weight_only_next)
         if (graph->bodies[at].weight_only == s) return at;
-    for (i = 0; i < qnnrt_lower__at(job, from)->rank; ++i)
-        dims[i] = qnnrt_lower__at(job, from)->dims[i];
-    at = qnnrt_lower__tensor(job, QNNRT_TENSOR_STATIC, dtype, i, dims);
+    at = qnnrt_lower__tensor_as(job, QNNRT_TENSOR_STATIC, dtype, from);
     if (at == QNNRT_LOWER__NONE) return at;
     tensor = qnnrt_lower__at(job, at);
     body = &graph->bodies[at];
@@ -7124,8 +7124,6 @@ static int32_t qnnrt_lower__weight_only_tensor(qnnrt_lower__job *job, int32_t fr
     body->root = at;
     body->weight_only = s;
     graph->bodies[from].weight_only_next = at;
-    tensor->name = qnnrt_lower__at(job, from)->name;
-    tensor->value = qnnrt_lower__at(job, from)->value;
     tensor->weight_only = s->number + 1;
     if (s->about.emulated) return at;
     if (s->form == (qnnrt_block_form)0) {
@@ -7374,10 +7372,9 @@ static void qnnrt_lower__custom(qnnrt_lower__job *job, const qnnrt_lower_custom 
     const qnnrt_ir_node *node = job->node;
     const size_t count = custom->inputs != NULL ? custom->input_count : node->input_count;
     int32_t inputs[QNNRT_LOWER__MOST_INPUTS], outputs[QNNRT_LOWER__MOST_INPUTS];
-    qnnrt_lower__params p;
+    qnnrt_lower__params p = qnnrt_lower__params_none();
     qnnrt_lower_op *op;
     size_t i;
-    memset(&p, 0, sizeof(p));
     if (count > QNNRT_LOWER__MOST_INPUTS || node->output_count > QNNRT_LOWER__MOST_INPUTS ||
         node->output_count == 0 || custom->param_count > sizeof(p.list) / sizeof(p.list[0])) {
         qnnrt_lower__refuse(job->graph, NULL, "it has no outputs, or too many inputs,"
@@ -7930,21 +7927,16 @@ static int32_t qnnrt_lower__coded_of(qnnrt_lower__quantizer *q, int32_t from, qn
     qnnrt_lower__coded *coded;
     qnnrt_lower__body *body;
     qnnrt_lower_tensor *tensor;
-    int64_t dims[QNNRT_LOWER__RANK];
-    uint32_t i;
     int32_t at;
     for (coded = q->coded; coded != NULL; coded = coded->next)
         if (coded->from == from && coded->dtype == dtype &&
             qnnrt_lower__quant_same(&coded->quant, quant))
             return coded->tensor;
-    for (i = 0; i < q->graph->tensors[from].rank; ++i) dims[i] = q->graph->tensors[from].dims[i];
-    at = qnnrt_lower__tensor(&job, QNNRT_TENSOR_STATIC, dtype, q->graph->tensors[from].rank, dims);
+    at = qnnrt_lower__tensor_as(&job, QNNRT_TENSOR_STATIC, dtype, from);
     coded = (qnnrt_lower__coded *)qnnrt_arena_get(&q->lower->arena, 1, sizeof(*coded));
     if (at == QNNRT_LOWER__NONE || coded == NULL) return QNNRT_LOWER__NONE;
     tensor = &q->graph->tensors[at];
     body = &q->graph->bodies[at];
-    tensor->name = q->graph->tensors[from].name;
-    tensor->value = q->graph->tensors[from].value;
     tensor->quant = *quant;
     *body = q->graph->bodies[from];
     body->root = at;
@@ -8643,13 +8635,12 @@ static qnnrt_tensor qnnrt_lower__trial(qnnrt_lower__quantizer *q, const qnnrt_lo
     char name[32];
     qnnrt_tensor handle;
     snprintf(name, sizeof name, "%lu", (unsigned long)++q->trials);
-    memset(desc, 0, sizeof(*desc));
+    qnnrt_lower__describe(tensor, desc);
     desc->name = name;
-    desc->kind = tensor->kind == QNNRT_TENSOR_STATIC ? QNNRT_TENSOR_STATIC : QNNRT_TENSOR_INNER;
+    if (desc->kind != QNNRT_TENSOR_STATIC) desc->kind = QNNRT_TENSOR_INNER;
     desc->dtype = end->dtype;
-    desc->rank = tensor->rank;
-    memcpy(desc->dims, tensor->dims, sizeof(desc->dims));
     desc->quant = end->quant;
+    desc->blocks = NULL;
     if (desc->kind == QNNRT_TENSOR_STATIC) desc->load = qnnrt_lower__no_load;
     handle = qnnrt_builder_tensor(q->builder, desc);
     desc->name = tensor->name;
@@ -8671,12 +8662,11 @@ static const char *qnnrt_lower__ask_codes(qnnrt_lower__quantizer *q, const qnnrt
                                           const qnnrt_lower__end *inputs,
                                           const qnnrt_lower__end *outputs)
 {
-    static const char *const names[] = { "Ref", "Cpu", "Htp" };
     const size_t most = QNNRT_LOWER__MOST_INPUTS;
     qnnrt_tensor_desc *descs;
     const qnnrt_tensor_desc *in[QNNRT_LOWER__MOST_INPUTS], *out[QNNRT_LOWER__MOST_INPUTS];
     qnnrt_tensor handles[2 * QNNRT_LOWER__MOST_INPUTS];
-    const char *release = q->lower->desc.build_id, *why = NULL;
+    const char *why = NULL;
     const qnnrt_quirk *known;
     qnnrt_quirk_node facts;
     qnnrt_node_desc node;
@@ -8704,7 +8694,7 @@ static const char *qnnrt_lower__ask_codes(qnnrt_lower__quantizer *q, const qnnrt
     facts.output_count = op->output_count;
     facts.params = op->params;
     facts.param_count = op->param_count;
-    known = qnnrt_quirk_find(names[q->lower->desc.target], release != NULL ? release : "", &facts);
+    known = qnnrt_lower__quirk(q->lower, &facts, qnnrt_quirk_find);
     memset(&node, 0, sizeof(node));
     node.name = op->name;
     node.type = op->type;
@@ -8792,15 +8782,7 @@ static int qnnrt_lower__ends(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op
 static int32_t qnnrt_lower__twin(const qnnrt_lower__quantizer *q, int32_t of, qnnrt_dtype dtype)
 {
     qnnrt_lower__job job = qnnrt_lower__job_of(q);
-    int64_t dims[QNNRT_LOWER__RANK];
-    uint32_t i;
-    int32_t at;
-    for (i = 0; i < q->graph->tensors[of].rank; ++i) dims[i] = q->graph->tensors[of].dims[i];
-    at = qnnrt_lower__tensor(&job, QNNRT_TENSOR_INNER, dtype, q->graph->tensors[of].rank, dims);
-    if (at == QNNRT_LOWER__NONE) return at;
-    q->graph->tensors[at].name = q->graph->tensors[of].name;
-    q->graph->tensors[at].value = q->graph->tensors[of].value;
-    return at;
+    return qnnrt_lower__tensor_as(&job, QNNRT_TENSOR_INNER, dtype, of);
 }
 
 /* Make a tensor a quantized one. */
@@ -8882,7 +8864,7 @@ static int qnnrt_lower__quant_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op
     const qnnrt_lower__form *form = qnnrt_lower__forms;
     qnnrt_lower__end inputs[QNNRT_LOWER__MOST_INPUTS], outputs[QNNRT_LOWER__MOST_INPUTS];
     int32_t in[QNNRT_LOWER__MOST_INPUTS], out[QNNRT_LOWER__MOST_INPUTS];
-    qnnrt_lower__params params;
+    qnnrt_lower__params params = qnnrt_lower__params_none();
     qnnrt_lower__job job = qnnrt_lower__job_of(q);
     uint32_t bits = 0;
     size_t i, k;
@@ -8923,7 +8905,6 @@ static int qnnrt_lower__quant_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op
         qnnrt_lower__make_codes(q, out[i], outputs[i].dtype, &outputs[i].quant);
         q->quantized[t] = out[i];
     }
-    memset(&params, 0, sizeof(params));
     params.count = op->param_count;
     for (i = 0; i < op->param_count; ++i) params.list[i] = op->params[i];
     qnnrt_lower__add(&job, op->type, in, op->input_count, out, op->output_count, &params);
@@ -8941,7 +8922,7 @@ static void qnnrt_lower__float_op(qnnrt_lower__quantizer *q, const qnnrt_lower_o
                                   const char *why)
 {
     int32_t in[QNNRT_LOWER__MOST_INPUTS], out[QNNRT_LOWER__MOST_INPUTS];
-    qnnrt_lower__params params;
+    qnnrt_lower__params params = qnnrt_lower__params_none();
     qnnrt_lower_op *made;
     qnnrt_lower__job job = qnnrt_lower__job_of(q);
     size_t i;
@@ -8954,7 +8935,6 @@ static void qnnrt_lower__float_op(qnnrt_lower__quantizer *q, const qnnrt_lower_o
             out[i] = qnnrt_lower__twin(q, t, q->was[t]);
         q->plain[t] = out[i];
     }
-    memset(&params, 0, sizeof(params));
     params.count = op->param_count;
     for (i = 0; i < op->param_count; ++i) params.list[i] = op->params[i];
     made = qnnrt_lower__add(&job, op->type, in, op->input_count, out, op->output_count, &params);
@@ -9221,21 +9201,16 @@ static void qnnrt_lower__cut_outputs(qnnrt_lower *lower, qnnrt_lower__graph *gra
     for (i = 0; i < ir->output_count && !lower->arena.failed; ++i) {
         const int32_t from = graph->outputs[i];
         qnnrt_lower_tensor *tensor = &graph->tensors[from];
-        int64_t dims[QNNRT_LOWER__RANK];
         qnnrt_lower_op *op;
-        uint32_t k;
         int32_t to;
         if (from == QNNRT_LOWER__NONE || tensor->last <= tensor->context) continue;
-        for (k = 0; k < tensor->rank; ++k) dims[k] = tensor->dims[k];
-        to = qnnrt_lower__tensor(&job, QNNRT_TENSOR_OUTPUT, tensor->dtype, tensor->rank, dims);
+        to = qnnrt_lower__tensor_as(&job, QNNRT_TENSOR_OUTPUT, tensor->dtype, from);
         op = to != QNNRT_LOWER__NONE
                  ? qnnrt_lower__add(&job, "Reshape", &from, 1, &to, 1, NULL) : NULL;
         if (op == NULL) return;
         tensor = &graph->tensors[from];                  /* the array may have moved */
         op->used = graph->tensors[to].used = 1;
         op->context = graph->tensors[to].context = graph->tensors[to].last = tensor->context;
-        graph->tensors[to].name = tensor->name;
-        graph->tensors[to].value = tensor->value;
         tensor->kind = QNNRT_TENSOR_INNER;
         tensor->name = qnnrt_lower__text(lower, "%.200s.%ld", tensor->name, (long)from);
         graph->outputs[i] = to;
@@ -9357,7 +9332,8 @@ static void qnnrt_lower__cut_all(qnnrt_lower *lower, uint32_t count)
 /* =====================================================================================
    EMIT                                                                            >>emit
    Lowered graphs in a builder.
-   Needs: >>config >>arena >>round >>graph     Knows nothing of: the IR's operators, where to cut
+   Needs: >>config >>arena >>tensor >>round >>graph
+   Knows nothing of: the IR's operators, where to cut
    ===================================================================================== */
 
 /* The builder asks for the elements of a static tensor. */
@@ -9400,16 +9376,10 @@ static void qnnrt_lower__emit_tensor(qnnrt_lower__part *part, int32_t at)
     const qnnrt_lower__body *body = &part->graph->bodies[at];
     qnnrt_tensor_desc *desc = &part->descs[at];
     if (at == QNNRT_LOWER__NONE || part->handles[at] != QNNRT_NO_TENSOR) return;
-    desc->name = tensor->name;
-    desc->kind = tensor->kind;
+    qnnrt_lower__describe(tensor, desc);
     if (tensor->op >= 0 && tensor->context != part->context) desc->kind = QNNRT_TENSOR_INPUT;
     else if (tensor->kind == QNNRT_TENSOR_INNER && tensor->last > part->context)
         desc->kind = QNNRT_TENSOR_OUTPUT;                    /* a later context reads it */
-    desc->dtype = tensor->dtype;
-    desc->rank = tensor->rank;
-    memcpy(desc->dims, tensor->dims, sizeof(desc->dims));
-    desc->quant = tensor->quant;
-    desc->blocks = tensor->blocks;
     if (tensor->kind == QNNRT_TENSOR_INPUT && tensor->value != NULL &&
         qnnrt_lower__is_updateable(part->lower, tensor->value)) {
         desc->kind = QNNRT_TENSOR_UPDATEABLE;
@@ -9439,11 +9409,8 @@ static void qnnrt_lower__emit_tensor(qnnrt_lower__part *part, int32_t at)
 static void qnnrt_lower__ask(const qnnrt_lower__part *part, const qnnrt_lower_op *op,
                              const qnnrt_node_desc *node, int ask)
 {
-    static const char *const names[] = { "Ref", "Cpu", "Htp" };
-    const char *name = names[part->lower->desc.target];
     const qnnrt_tensor_desc *inputs[QNNRT_LOWER__MOST_INPUTS], *output;
-    const char *release = part->lower->desc.build_id;
-    const qnnrt_quirk *known;
+    const qnnrt_quirk *known = NULL;
     qnnrt_quirk_node facts;
     qnnrt_error err;
     size_t i;
@@ -9459,15 +9426,16 @@ static void qnnrt_lower__ask(const qnnrt_lower__part *part, const qnnrt_lower_op
     facts.param_count = op->param_count;
     part->graph->node = op->node;
     part->graph->failed = 0;
-    if (release == NULL) release = "";
-    known = op->package != NULL ? NULL : qnnrt_quirk_crash(name, release, &facts);
+    if (op->package == NULL)
+        known = qnnrt_lower__quirk(part->lower, &facts, qnnrt_quirk_crash);
     if (known != NULL) {
         qnnrt_lower__refuse(part->graph, known->instead,
                             "%s is known to end the process here: %s", op->type, known->why);
         return;
     }
     if (!ask) return;
-    known = op->package != NULL ? NULL : qnnrt_quirk_find(name, release, &facts);
+    if (op->package == NULL)
+        known = qnnrt_lower__quirk(part->lower, &facts, qnnrt_quirk_find);
     if (known != NULL && known->what != QNNRT_QUIRK_VALUES)
         qnnrt_lower__refuse(part->graph, known->instead,
                             "%s is known to be wrong here: %s", op->type, known->why);
