@@ -1745,11 +1745,15 @@ static int32_t qnnrt_lower__transpose(qnnrt_lower__job *job, int32_t x, uint32_t
     return qnnrt_lower__reshape(job, x, rank, out);
 }
 
-/* Repeat a tensor as often as `times` says along each axis; dims: of the result. */
+/* See a tensor as dims `own`, and repeat it to `dims` along each axis. */
 static int32_t qnnrt_lower__tile(qnnrt_lower__job *job, int32_t x, uint32_t rank,
-                                 const int64_t *times, const int64_t *dims)
+                                 const int64_t *own, const int64_t *dims)
 {
     qnnrt_lower__params p = qnnrt_lower__params_none();
+    int64_t times[QNNRT_LOWER__RANK];
+    uint32_t i;
+    for (i = 0; i < rank; ++i) times[i] = dims[i] / own[i];
+    x = qnnrt_lower__reshape(job, x, rank, own);
     qnnrt_lower__numbers(&p, "multiples", QNNRT_DTYPE_U32, times, rank, 0);
     return qnnrt_lower__op(job, "Tile", &x, 1, qnnrt_lower__at(job, x)->dtype, rank, dims, &p);
 }
@@ -1818,14 +1822,12 @@ static qnnrt_lower__view qnnrt_lower__view_of(qnnrt_lower__job *job, const qnnrt
     memcpy(view.order, record->order, sizeof(view.order));
     if (record->narrow) memcpy(view.dims, record->dims, sizeof(view.dims));
     if (record->narrow && !narrow) {
-        int64_t times[QNNRT_LOWER__RANK], dims[QNNRT_LOWER__RANK], stored[QNNRT_LOWER__RANK];
+        int64_t dims[QNNRT_LOWER__RANK], stored[QNNRT_LOWER__RANK];
         for (i = 0; i < view.rank; ++i) {
             stored[i] = view.dims[view.order[i]];
             dims[i] = value->dims[view.order[i]];
-            times[i] = dims[i] / stored[i];
         }
-        view.tensor = qnnrt_lower__reshape(job, view.tensor, view.rank, stored);
-        view.tensor = qnnrt_lower__tile(job, view.tensor, view.rank, times, dims);
+        view.tensor = qnnrt_lower__tile(job, view.tensor, view.rank, stored, dims);
         memcpy(view.dims, value->dims, sizeof(view.dims));
         record->narrow = 0;
         record->tensor = view.tensor;
@@ -1895,16 +1897,23 @@ static void qnnrt_lower__store(qnnrt_lower__job *job, size_t output, qnnrt_lower
     qnnrt_lower__set(job, output, view->tensor, view->order);
 }
 
-/* Let output 0 be a view of other axes: axis i of it is axis perm[i] of the view. */
-static void qnnrt_lower__set_permuted(qnnrt_lower__job *job, qnnrt_lower__view *view,
+/* Let a view have other axes: axis i is what axis perm[i] was. Known data is transposed when it is
+   loaded. */
+static void qnnrt_lower__view_permute(qnnrt_lower__job *job, qnnrt_lower__view *view,
                                       const uint32_t *perm)
 {
-    uint32_t order[QNNRT_LOWER__RANK], i, k;
-    qnnrt_lower__settle(job, view);
-    qnnrt_lower__identity(order);
-    for (i = 0; i < view->rank; ++i)
-        for (k = 0; k < view->rank; ++k) if (perm[k] == view->order[i]) order[i] = k;
-    qnnrt_lower__set(job, 0, view->tensor, order);
+    const qnnrt_lower__view from = *view;
+    uint32_t i, k;
+    if (view->value != NULL) {
+        view->tensor = qnnrt_lower__stored(job, view, perm);
+        view->value = NULL;
+        qnnrt_lower__identity(view->order);
+    }
+    for (i = 0; i < view->rank; ++i) {
+        view->dims[i] = from.dims[perm[i]];
+        for (k = 0; k < view->rank && from.value == NULL; ++k)
+            if (perm[k] == from.order[i]) view->order[i] = k;
+    }
 }
 
 /* Change the dims of a view. Axes are renamed if the storage allows, else the tensor is
@@ -2313,19 +2322,15 @@ static int qnnrt_lower__pair_wrong(const qnnrt_lower__job *job, const char *type
 static void qnnrt_lower__spread(qnnrt_lower__job *job, const char *type, int32_t *pair,
                                 qnnrt_dtype dtype, uint32_t rank, const int64_t *dims)
 {
-    int64_t own[QNNRT_LOWER__RANK], times[QNNRT_LOWER__RANK];
+    int64_t own[QNNRT_LOWER__RANK];
     uint32_t i, k;
     for (i = 2; i-- > 0;) {
         const qnnrt_lower_tensor *t = qnnrt_lower__at(job, pair[i]);
         if (pair[0] == QNNRT_LOWER__NONE || pair[1] == QNNRT_LOWER__NONE ||
             qnnrt_lower__dims_same(t, rank, dims) ||
             !qnnrt_lower__pair_wrong(job, type, pair, dtype, rank, dims)) continue;
-        for (k = 0; k < rank; ++k) {
-            own[k] = k + t->rank < rank ? 1 : t->dims[k + t->rank - rank];
-            times[k] = dims[k] / own[k];
-        }
-        pair[i] = qnnrt_lower__reshape(job, pair[i], rank, own);
-        pair[i] = qnnrt_lower__tile(job, pair[i], rank, times, dims);
+        for (k = 0; k < rank; ++k) own[k] = k + t->rank < rank ? 1 : t->dims[k + t->rank - rank];
+        pair[i] = qnnrt_lower__tile(job, pair[i], rank, own, dims);
     }
 }
 
@@ -2480,6 +2485,7 @@ static void qnnrt_lower__do_view(qnnrt_lower__job *job)
 static void qnnrt_lower__do_permute(qnnrt_lower__job *job)
 {
     const qnnrt_ir_node *node = job->node;
+    const int swap = strncmp(node->op, "swapaxes", 8) == 0;
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
     uint32_t perm[QNNRT_LOWER__RANK], i, k;
     int64_t dims[QNNRT_LOWER__RANK];
@@ -2487,19 +2493,11 @@ static void qnnrt_lower__do_permute(qnnrt_lower__job *job)
     if (strncmp(node->op, "permute", 7) == 0) {
         qnnrt_ir_ints(node, "dims", dims);
         for (i = 0; i < x.rank; ++i) perm[i] = (uint32_t)(dims[i] < 0 ? dims[i] + x.rank : dims[i]);
-    } else if (strncmp(node->op, "transpose", 9) == 0) {
-        i = qnnrt_lower__axis(node, "dim0", x.rank, 0);
-        k = qnnrt_lower__axis(node, "dim1", x.rank, 0);
+    } else if (swap || qnnrt_lower__listed("transpose.* mT.*", node->op)) {
+        i = qnnrt_lower__axis(node, swap ? "axis0" : "dim0", x.rank, -2);
+        k = qnnrt_lower__axis(node, swap ? "axis1" : "dim1", x.rank, -1);
         perm[i] = k;
         perm[k] = i;
-    } else if (strncmp(node->op, "swapaxes", 8) == 0) {
-        i = qnnrt_lower__axis(node, "axis0", x.rank, 0);
-        k = qnnrt_lower__axis(node, "axis1", x.rank, 0);
-        perm[i] = k;
-        perm[k] = i;
-    } else if (node->op[0] == 'm' && node->op[1] == 'T') {
-        perm[x.rank - 2] = x.rank - 1;
-        perm[x.rank - 1] = x.rank - 2;
     } else if (strncmp(node->op, "movedim", 7) == 0) {
         i = qnnrt_lower__axis(node, "source", x.rank, 0);
         k = qnnrt_lower__axis(node, "destination", x.rank, 0);
@@ -2509,15 +2507,8 @@ static void qnnrt_lower__do_permute(qnnrt_lower__job *job)
     } else {
         for (i = 0; i < x.rank; ++i) perm[i] = x.rank - 1 - i;
     }
-    if (x.value != NULL) {               /* the data is transposed when it is loaded */
-        uint32_t order[QNNRT_LOWER__RANK];
-        int64_t out[QNNRT_LOWER__RANK];
-        for (i = 0; i < x.rank; ++i) { order[i] = perm[i]; out[i] = x.dims[perm[i]]; }
-        qnnrt_lower__set(job, 0, qnnrt_lower__static(job, x.value, x.dtype, order, x.scale, x.rank,
-                                                     out), NULL);
-        return;
-    }
-    qnnrt_lower__set_permuted(job, &x, perm);
+    qnnrt_lower__view_permute(job, &x, perm);
+    qnnrt_lower__set(job, 0, x.tensor, x.order);
 }
 
 /* Take elements first, first + step, ... of an axis of a view. The view is then the result. */
@@ -2716,17 +2707,17 @@ static void qnnrt_lower__do_repeat(qnnrt_lower__job *job)
 {
     const qnnrt_ir_value *out = job->node->outputs[0];
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
-    int64_t times[QNNRT_LOWER__RANK], dims[QNNRT_LOWER__RANK];
+    int64_t own[QNNRT_LOWER__RANK], dims[QNNRT_LOWER__RANK];
     int32_t t;
     uint32_t i;
     qnnrt_lower__extend(job, &x, out->rank);
     qnnrt_lower__settle(job, &x);
     for (i = 0; i < out->rank; ++i) {
+        own[i] = x.dims[x.order[i]];
         dims[i] = out->dims[x.order[i]];
-        times[i] = dims[i] / x.dims[x.order[i]];
     }
     t = qnnrt_lower__stored(job, &x, x.order);
-    qnnrt_lower__set(job, 0, qnnrt_lower__tile(job, t, out->rank, times, dims), x.order);
+    qnnrt_lower__set(job, 0, qnnrt_lower__tile(job, t, out->rank, own, dims), x.order);
 }
 
 /* repeat_interleave: each element of an axis, or of all, several times in a row. */
@@ -2738,20 +2729,20 @@ static void qnnrt_lower__do_interleave(qnnrt_lower__job *job)
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
     const uint32_t axis = dim == NULL || dim->kind == QNNRT_IR_NULL
                               ? 0 : qnnrt_lower__axis(node, "dim", x.rank, 0);
-    int64_t dims[3] = {1, 1, 1}, times[3] = {1, 1, 1};
+    int64_t own[3] = {1, 1, 1}, dims[3];
     uint32_t i;
     int32_t t;
     if (x.rank != out->rank || dim == NULL || dim->kind == QNNRT_IR_NULL) {
         const int64_t whole = (int64_t)qnnrt_lower__count(x.rank, x.dims);
         qnnrt_lower__view_dims(job, &x, 1, &whole);
     }
-    times[1] = x.dims[axis] != 0 ? out->dims[axis] / x.dims[axis] : 1;
-    for (i = 0; i < x.rank && x.order[i] != axis; ++i) dims[0] *= x.dims[x.order[i]];
-    dims[0] *= x.dims[axis];
-    for (++i; i < x.rank; ++i) dims[2] *= x.dims[x.order[i]];
-    t = qnnrt_lower__reshape(job, qnnrt_lower__stored(job, &x, x.order), 3, dims);
-    dims[1] = times[1];
-    qnnrt_lower__set(job, 0, qnnrt_lower__tile(job, t, 3, times, dims), x.order);
+    for (i = 0; i < x.rank && x.order[i] != axis; ++i) own[0] *= x.dims[x.order[i]];
+    own[0] *= x.dims[axis];
+    for (++i; i < x.rank; ++i) own[2] *= x.dims[x.order[i]];
+    memcpy(dims, own, sizeof(dims));
+    dims[1] = x.dims[axis] != 0 ? out->dims[axis] / x.dims[axis] : 1;
+    t = qnnrt_lower__stored(job, &x, x.order);
+    qnnrt_lower__set(job, 0, qnnrt_lower__tile(job, t, 3, own, dims), x.order);
 }
 
 /* diff: differences of neighbours, n times; tensors before and after x are joined to it first. */
@@ -3128,7 +3119,7 @@ static int32_t qnnrt_lower__product(qnnrt_lower__job *job, qnnrt_lower__view *x,
     for (i = 0; i + 2 < rank; ++i) batch[0] *= dims[i];
     for (k = 0; k < 2; ++k) {
         const qnnrt_lower_tensor *t = qnnrt_lower__at(job, tensors[k]);
-        int64_t matrix[2], times[QNNRT_LOWER__RANK];
+        int64_t matrix[2], whole[QNNRT_LOWER__RANK];
         int tiled = 0;
         const uint32_t missing = rank - both[k]->rank;
         if (tensors[k] == QNNRT_LOWER__NONE) return QNNRT_LOWER__NONE;
@@ -3136,17 +3127,12 @@ static int32_t qnnrt_lower__product(qnnrt_lower__job *job, qnnrt_lower__view *x,
         matrix[1] = t->dims[t->rank - 1];
         for (i = 0; i + 2 < rank; ++i) {
             own[i] = i < missing ? 1 : both[k]->dims[i - missing];
-            times[i] = dims[i] / own[i];
-            if (times[i] != 1) tiled = 1;
+            whole[i] = dims[i];
+            if (own[i] != dims[i]) tiled = 1;
         }
-        if (tiled) {
-            own[rank - 2] = 1;
-            own[rank - 1] = matrix[0] * matrix[1];
-            times[rank - 2] = times[rank - 1] = 1;
-            tensors[k] = qnnrt_lower__reshape(job, tensors[k], rank, own);
-            for (i = 0; i < rank; ++i) own[i] *= times[i];
-            tensors[k] = qnnrt_lower__tile(job, tensors[k], rank, times, own);
-        }
+        own[rank - 2] = whole[rank - 2] = 1;
+        own[rank - 1] = whole[rank - 1] = matrix[0] * matrix[1];
+        if (tiled) tensors[k] = qnnrt_lower__tile(job, tensors[k], rank, own, whole);
         own[0] = batch[0];
         own[1] = matrix[0];
         own[2] = matrix[1];
@@ -3666,19 +3652,15 @@ static void qnnrt_lower__mask_fold(qnnrt_lower__job *job, const qnnrt_lower__hea
                                    qnnrt_lower__view *mask)
 {
     const uint32_t at = h->rank - 3;
-    int64_t dims[QNNRT_LOWER__RANK], times[QNNRT_LOWER__RANK];
-    uint32_t d;
+    int64_t dims[QNNRT_LOWER__RANK];
     qnnrt_lower__extend(job, mask, h->rank);
     if (h->share == 1 || (mask->dims[at] == 1 && mask->dims[at + 1] == 1)) return;
-    for (d = 0; d < h->rank; ++d) { times[d] = 1; dims[d] = mask->dims[d]; }
-    if (mask->dims[at] == 1) times[at + 1] = h->share;
-    else if (mask->dims[at + 1] == 1) times[at + 1] = h->rows;
-    dims[at + 1] *= times[at + 1];
+    memcpy(dims, mask->dims, sizeof(dims));
+    if (mask->dims[at] == 1) dims[at + 1] *= h->share;
+    else if (mask->dims[at + 1] == 1) dims[at + 1] *= h->rows;
     mask->tensor = qnnrt_lower__plain(job, mask);
-    if (times[at + 1] != 1) {
-        mask->tensor = qnnrt_lower__reshape(job, mask->tensor, h->rank, mask->dims);
-        mask->tensor = qnnrt_lower__tile(job, mask->tensor, h->rank, times, dims);
-    }
+    if (dims[at + 1] != mask->dims[at + 1])
+        mask->tensor = qnnrt_lower__tile(job, mask->tensor, h->rank, mask->dims, dims);
     if (mask->dims[at] != 1) {
         dims[at] /= h->share;
         dims[at + 1] *= h->share;
@@ -4103,16 +4085,30 @@ static void qnnrt_lower__image_dims(const qnnrt_ir_value *x, uint32_t spatial, i
     dims[room + 1] = x->dims[channel];
 }
 
-/* Return input 0 as [N, H, W, C], for [N, C, H, W], [N, C, L] (H is 1) or without N. order receives
-   that of the result. */
-static int32_t qnnrt_lower__image(qnnrt_lower__job *job, uint32_t spatial, int64_t *dims,
-                                  uint32_t *order)
+/* Return input 0 as [N, H, W, C], for [N, C, H, W], [N, C, L] (H is 1) or without N. in and out
+   receive the dims of input and output, order that of the result. */
+static int32_t qnnrt_lower__image(qnnrt_lower__job *job, uint32_t spatial, int64_t *in,
+                                  int64_t *out, uint32_t *order)
 {
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
     qnnrt_lower__identity(order);
     qnnrt_lower__axis_last(x.rank, order, x.rank - spatial - 1);
-    qnnrt_lower__image_dims(job->node->inputs[0], spatial, dims);
-    return qnnrt_lower__reshape(job, qnnrt_lower__stored(job, &x, order), 4, dims);
+    qnnrt_lower__image_dims(job->node->inputs[0], spatial, in);
+    qnnrt_lower__image_dims(job->node->outputs[0], spatial, out);
+    return qnnrt_lower__reshape(job, qnnrt_lower__stored(job, &x, order), 4, in);
+}
+
+/* Make an operator whose input 0 is the image that input 0 of the node is, and let output 0 be its
+   result. inputs[0] is not set. */
+static void qnnrt_lower__image_op(qnnrt_lower__job *job, const char *type, uint32_t spatial,
+                                  int32_t *inputs, size_t count, const qnnrt_lower__params *p)
+{
+    int64_t in[4], out[4];
+    uint32_t order[QNNRT_LOWER__RANK];
+    inputs[0] = qnnrt_lower__image(job, spatial, in, out, order);
+    qnnrt_lower__set(job, 0, qnnrt_lower__op(
+        job, type, inputs, count, qnnrt_lower__dtype(job, job->node->outputs[0]->dtype), 4, out, p),
+        order);
 }
 
 /* Get the numbers for depth, height and width of an argument for `spatial` dimensions. */
@@ -4260,23 +4256,29 @@ static int32_t qnnrt_lower__conv_weight(qnnrt_lower__job *job, const int64_t *di
     return qnnrt_lower__reshape(job, qnnrt_lower__stored(job, &w, order), 4, dims);
 }
 
-/* Return frame k of a known weight [O, I, d, h, w], as [h, w, I, O]. */
-static int32_t qnnrt_lower__conv_frame(qnnrt_lower__job *job, const qnnrt_lower__conv *c, int64_t k)
+/* Return a known weight [O, I, d, h, w], or turned [I, O, h, w], as a kernel of dims [h, w, I, O],
+   with zeros for the rest: frame `frame` of it, from row `top` on, with `dilation` between rows and
+   columns. The groups of a turned one lie apart. */
+static int32_t qnnrt_lower__kernel(qnnrt_lower__job *job, int64_t frame, int64_t top, int turned,
+                                   int64_t groups, const int64_t *dilation, const int64_t *dims)
 {
     const qnnrt_ir_value *weight = job->node->inputs[1];
-    const int64_t out = weight->dims[0], in = weight->dims[1], area = c->kernel[1] * c->kernel[2];
+    const uint32_t last = weight->rank - 1;
+    const int64_t w = weight->dims[last], h = last > 2 ? weight->dims[last - 1] : 1;
+    const int64_t frames = last > 3 ? weight->dims[2] : 1, inner = weight->dims[1];
     const double *from = qnnrt_lower__values(job, weight);
-    double *to = qnnrt_lower__zeros(job, area * in, out);
-    int64_t dims[4], o, i, t;
-    dims[0] = c->kernel[1];
-    dims[1] = c->kernel[2];
-    dims[2] = in;
-    dims[3] = out;
+    double *to = qnnrt_lower__zeros(job, dims[0] * dims[1], dims[2] * dims[3]);
+    int64_t x, y, t;
     if (from == NULL || to == NULL) return QNNRT_LOWER__NONE;
-    for (o = 0; o < out; ++o)
-        for (i = 0; i < in; ++i)
-            for (t = 0; t < area; ++t)
-                to[(t * in + i) * out + o] = from[((o * in + i) * c->kernel[0] + k) * area + t];
+    for (x = 0; x < weight->dims[0]; ++x)
+        for (y = 0; y < inner; ++y)
+            for (t = 0; t < h * w; ++t) {
+                const int64_t row = top + t / w * dilation[0], column = t % w * dilation[1];
+                const int64_t i = turned ? x : y;
+                const int64_t o = turned ? x / (weight->dims[0] / groups) * inner + y : x;
+                to[((row * dims[1] + column) * dims[2] + i) * dims[3] + o] =
+                    from[((x * inner + y) * frames + frame) * h * w + t];
+            }
     return qnnrt_lower__doubles(job, job->lower->compute, 4, dims, to);
 }
 
@@ -4284,11 +4286,15 @@ static int32_t qnnrt_lower__conv_frame(qnnrt_lower__job *job, const qnnrt_lower_
 static int32_t qnnrt_lower__conv_sum(qnnrt_lower__job *job, qnnrt_lower__conv *c,
                                      const int32_t *frames, int64_t channels, const int64_t *out)
 {
+    static const int64_t ones[2] = {1, 1};
     int32_t sum = QNNRT_LOWER__NONE;
-    int64_t k;
+    int64_t k, dims[4];
+    memcpy(dims, c->kernel + 1, 2 * sizeof(*dims));
+    dims[2] = job->node->inputs[1]->dims[1];
+    dims[3] = job->node->inputs[1]->dims[0];
     for (k = 0; k < c->kernel[0]; ++k) {
-        const int32_t t = qnnrt_lower__conv2d(job, c, frames[k], qnnrt_lower__conv_frame(job, c, k),
-                                              channels, out);
+        const int32_t w = qnnrt_lower__kernel(job, k, 0, 0, 1, ones, dims);
+        const int32_t t = qnnrt_lower__conv2d(job, c, frames[k], w, channels, out);
         sum = k == 0 ? t : qnnrt_lower__binary_op(job, "ElementWiseAdd", sum, t);
         c->bias = QNNRT_LOWER__NONE;
     }
@@ -4376,28 +4382,6 @@ static void qnnrt_lower__conv3d(qnnrt_lower__job *job, qnnrt_lower__conv *c)
     qnnrt_lower__set(job, 0, t, order);
 }
 
-/* Return the weight [O, I, w] of images that qnnrt_lower__conv_row() finds as [3, w, I, O], with
-   zeros above and below, which HTP computes right. Pad or Concat before the convolution do not
-   help. */
-static int32_t qnnrt_lower__conv_rows(qnnrt_lower__job *job, qnnrt_lower__conv *c, int64_t *dims)
-{
-    const qnnrt_ir_value *weight = job->node->inputs[1];
-    const int64_t out = weight->dims[0], in = weight->dims[1], width = c->kernel[2];
-    const double *from = qnnrt_lower__values(job, weight);
-    double *to = qnnrt_lower__zeros(job, 3 * width * in, out);
-    int64_t o, i, x;
-    if (from == NULL || to == NULL) return QNNRT_LOWER__NONE;
-    for (o = 0; o < out; ++o)
-        for (i = 0; i < in; ++i)
-            for (x = 0; x < width; ++x)
-                to[((width + x) * in + i) * out + o] = from[(o * in + i) * width + x];
-    dims[0] = 3;
-    dims[1] = width;
-    c->pads[2] += c->dilation[1];
-    c->pads[3] += c->dilation[1];
-    return qnnrt_lower__doubles(job, job->lower->compute, 4, dims, to);
-}
-
 static void qnnrt_lower__do_conv(qnnrt_lower__job *job)
 {
     const qnnrt_ir_value *weight = job->node->inputs[1];
@@ -4411,13 +4395,19 @@ static void qnnrt_lower__do_conv(qnnrt_lower__job *job)
         qnnrt_lower__conv3d(job, &c);
         return;
     }
-    x = qnnrt_lower__image(job, spatial, in, order);
-    qnnrt_lower__image_dims(job->node->outputs[0], spatial, out);
+    x = qnnrt_lower__image(job, spatial, in, out, order);
     memcpy(kernel, c.kernel + 1, 2 * sizeof(*kernel));
     kernel[2] = weight->dims[1];
     kernel[3] = weight->dims[0];
-    w = job->lower->desc.target == QNNRT_LOWER_HTP && qnnrt_lower__conv_row(&c, in, out)
-            ? qnnrt_lower__conv_rows(job, &c, kernel) : qnnrt_lower__conv_weight(job, kernel);
+    if (job->lower->desc.target == QNNRT_LOWER_HTP && qnnrt_lower__conv_row(&c, in, out)) {
+        static const int64_t ones[2] = {1, 1};
+        kernel[0] = 3;                           /* zeros above and below; Pad does not help */
+        c.pads[2] += c.dilation[1];
+        c.pads[3] += c.dilation[1];
+        w = qnnrt_lower__kernel(job, 0, 1, 0, 1, ones, kernel);
+    } else {
+        w = qnnrt_lower__conv_weight(job, kernel);
+    }
     x = qnnrt_lower__conv2d(job, &c, x, w, in[3], out);
     qnnrt_lower__set(job, 0, x, order);
 }
@@ -4431,13 +4421,10 @@ static int32_t qnnrt_lower__turned_weight(qnnrt_lower__job *job, const qnnrt_ir_
 {
     const uint32_t spatial = weight->rank - 2;
     const int64_t h = spatial == 2 ? weight->dims[2] : 1, w = weight->dims[spatial + 1];
-    const int64_t in = weight->dims[0] / groups, out = weight->dims[1];
-    double *from, *to;
-    int64_t i, o, y, x, g;
     dims[0] = (h - 1) * dilation[0] + 1 + more[0];
     dims[1] = (w - 1) * dilation[1] + 1 + more[1];
-    dims[2] = in * groups;
-    dims[3] = out * groups;
+    dims[2] = weight->dims[0];
+    dims[3] = weight->dims[1] * groups;
     if (groups == 1 && dims[0] == h && dims[1] == w) {
         const qnnrt_lower__view view = qnnrt_lower__in(job, 1);
         uint32_t order[QNNRT_LOWER__RANK], d;
@@ -4446,18 +4433,7 @@ static int32_t qnnrt_lower__turned_weight(qnnrt_lower__job *job, const qnnrt_ir_
         order[spatial + 1] = 1;
         return qnnrt_lower__reshape(job, qnnrt_lower__stored(job, &view, order), 4, dims);
     }
-    from = qnnrt_lower__values(job, weight);
-    to = qnnrt_lower__zeros(job, dims[0] * dims[1], dims[2] * dims[3]);
-    if (from == NULL || to == NULL) return QNNRT_LOWER__NONE;
-    for (g = 0; g < groups; ++g)
-        for (i = 0; i < in; ++i)
-            for (o = 0; o < out; ++o)
-                for (y = 0; y < h; ++y)
-                    for (x = 0; x < w; ++x)
-                        to[((y * dilation[0] * dims[1] + x * dilation[1]) * dims[2] + g * in + i) *
-                               dims[3] + g * out + o] =
-                            from[(((g * in + i) * out + o) * h + y) * w + x];
-    return qnnrt_lower__doubles(job, job->lower->compute, 4, dims, to);
+    return qnnrt_lower__kernel(job, 0, 0, 1, groups, dilation, dims);
 }
 
 /* conv_transpose. output_padding: less is cut at the end, or zeros follow the kernel, because HTP
@@ -4469,10 +4445,10 @@ static void qnnrt_lower__do_deconv(qnnrt_lower__job *job)
     const int biased = node->input_count > 2 && node->inputs[2] != NULL;
     const uint32_t spatial = weight->rank - 2;
     const int64_t groups = qnnrt_ir_int(node, "groups", 1);
-    int64_t in[4], out[4], kernel[4], stride[2], dilation[2], pad[2], extra[2], pads[4], more[2];
-    uint32_t order[QNNRT_LOWER__RANK], i;
+    int64_t kernel[4], stride[2], dilation[2], pad[2], extra[2], pads[4], more[2];
+    uint32_t i;
     qnnrt_lower__params p = qnnrt_lower__params_none();
-    int32_t inputs[3], t;
+    int32_t inputs[3];
     qnnrt_lower__two(node, "stride", spatial, 1, stride);
     qnnrt_lower__two(node, "dilation", spatial, 1, dilation);
     qnnrt_lower__two(node, "padding", spatial, 0, pad);
@@ -4482,8 +4458,6 @@ static void qnnrt_lower__do_deconv(qnnrt_lower__job *job)
         pads[2 * i] = pad[i];
         pads[2 * i + 1] = pad[i] + more[i] - extra[i];
     }
-    inputs[0] = qnnrt_lower__image(job, spatial, in, order);
-    qnnrt_lower__image_dims(job->node->outputs[0], spatial, out);
     inputs[1] = qnnrt_lower__turned_weight(job, weight, groups, dilation, more, kernel);
     if (biased) inputs[2] = qnnrt_lower__vector(job, node->inputs[2]);
     for (i = 1; i < (biased ? 3u : 2u); ++i)
@@ -4493,9 +4467,7 @@ static void qnnrt_lower__do_deconv(qnnrt_lower__job *job)
                                 " garbage when the %s is not constant", i == 1 ? "weight" : "bias");
     qnnrt_lower__numbers(&p, "stride", QNNRT_DTYPE_U32, stride, 2, 0);
     qnnrt_lower__numbers(&p, "pad_amount", QNNRT_DTYPE_U32, pads, 2, 2);
-    t = qnnrt_lower__op(job, "TransposeConv2d", inputs, biased ? 3 : 2, job->lower->compute, 4, out,
-                        &p);
-    qnnrt_lower__set(job, 0, t, order);
+    qnnrt_lower__image_op(job, "TransposeConv2d", spatial, inputs, biased ? 3 : 2, &p);
 }
 
 /* =====================================================================================
@@ -4577,7 +4549,7 @@ static void qnnrt_lower__do_pool(qnnrt_lower__job *job)
     int64_t in[5], out[5], kernels[3], strides[3], dilations[3], own[3], all_pads[6];
     const int64_t *kernel = kernels + 1, *stride = strides + 1, *pad = own + 1;
     const int64_t *dilation = dilations + 1, *pads = all_pads + 2;
-    uint32_t order[QNNRT_LOWER__RANK], i;
+    uint32_t i;
     int extra = 0, padded = 0, usual, column;
     qnnrt_lower__params p = qnnrt_lower__params_none();
     int32_t t;
@@ -4618,16 +4590,13 @@ static void qnnrt_lower__do_pool(qnnrt_lower__job *job)
         qnnrt_lower__bands(job);
         return;
     }
-    t = qnnrt_lower__image(job, spatial, in, order);
     qnnrt_lower__numbers(&p, "filter_size", QNNRT_DTYPE_U32, kernel, 2, 0);
     qnnrt_lower__numbers(&p, "stride", QNNRT_DTYPE_U32, stride, 2, 0);
     qnnrt_lower__numbers(&p, "pad_amount", QNNRT_DTYPE_U32, pads, 2, 2);
     if (average)
         qnnrt_lower__bool(&p, "count_pad_for_edges",
                           !extra && qnnrt_ir_int(node, "count_include_pad", 1));
-    t = qnnrt_lower__op(job, average ? "PoolAvg2d" : "PoolMax2d", &t, 1, job->lower->compute, 4,
-                        out, &p);
-    qnnrt_lower__set(job, 0, t, order);
+    qnnrt_lower__image_op(job, average ? "PoolAvg2d" : "PoolMax2d", spatial, &t, 1, &p);
 }
 
 static void qnnrt_lower__do_adaptive(qnnrt_lower__job *job)
@@ -4636,10 +4605,11 @@ static void qnnrt_lower__do_adaptive(qnnrt_lower__job *job)
     const uint32_t spatial = (uint32_t)(job->node->op[17] - '0');
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
     const uint32_t first = x.rank - spatial;
-    uint32_t i, order[QNNRT_LOWER__RANK];
-    int64_t in[4], out[4], size[2];
+    int64_t size[2] = {1, 1};
+    uint32_t i;
     int divides = spatial < 3, ones = 1;
     for (i = first; i < x.rank; ++i) {
+        if (spatial < 3) size[i + 2 - x.rank] = x.dims[i] / value->dims[i];
         if (x.dims[i] % value->dims[i] != 0) divides = 0;
         if (value->dims[i] != 1) ones = 0;
     }
@@ -4649,15 +4619,11 @@ static void qnnrt_lower__do_adaptive(qnnrt_lower__job *job)
     } else if (divides) {
         qnnrt_lower__params p = qnnrt_lower__params_none();
         const int64_t none[4] = {0, 0, 0, 0};
-        int32_t t = qnnrt_lower__image(job, spatial, in, order);
-        qnnrt_lower__image_dims(job->node->outputs[0], spatial, out);
-        size[0] = in[1] / out[1];
-        size[1] = in[2] / out[2];
+        int32_t t;
         qnnrt_lower__numbers(&p, "filter_size", QNNRT_DTYPE_U32, size, 2, 0);
         qnnrt_lower__numbers(&p, "stride", QNNRT_DTYPE_U32, size, 2, 0);
         qnnrt_lower__numbers(&p, "pad_amount", QNNRT_DTYPE_U32, none, 2, 2);
-        t = qnnrt_lower__op(job, "PoolAvg2d", &t, 1, job->lower->compute, 4, out, &p);
-        qnnrt_lower__set(job, 0, t, order);
+        qnnrt_lower__image_op(job, "PoolAvg2d", spatial, &t, 1, &p);
     } else {
         qnnrt_lower__bands(job);
     }
@@ -4705,7 +4671,7 @@ static void qnnrt_lower__do_upsample(qnnrt_lower__job *job)
     const qnnrt_ir_attr *factors = qnnrt_ir_attr_find(node, "scale_factors");
     qnnrt_lower__params p = qnnrt_lower__params_none();
     int64_t in[4], out[4];
-    uint32_t order[QNNRT_LOWER__RANK], i;
+    uint32_t i;
     int same = linear || strncmp(node->op, "upsample_nearest2d", 18) == 0;
     int32_t t;
     if (same) {
@@ -4723,26 +4689,19 @@ static void qnnrt_lower__do_upsample(qnnrt_lower__job *job)
         qnnrt_lower__bands(job);
         return;
     }
-    t = qnnrt_lower__image(job, 2, in, order);
     qnnrt_lower__bool(&p, "align_corners", corners);
     qnnrt_lower__bool(&p, "half_pixel_centers", linear && !corners);
-    t = qnnrt_lower__op(job, linear ? "ResizeBilinear" : "ResizeNearestNeighbor", &t, 1,
-                        job->lower->compute, 4, out, &p);
-    qnnrt_lower__set(job, 0, t, order);
+    qnnrt_lower__image_op(job, linear ? "ResizeBilinear" : "ResizeNearestNeighbor", 2, &t, 1, &p);
 }
 
 /* Axes of axes change places: pixel_unshuffle, channel_shuffle. */
 static void qnnrt_lower__do_blocks(qnnrt_lower__job *job)
 {
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
-    int64_t dims[QNNRT_LOWER__RANK], moved[QNNRT_LOWER__RANK];
-    uint32_t order[QNNRT_LOWER__RANK], i;
-    const uint32_t rank = qnnrt_ir_blocks(job->node, dims, order);
-    qnnrt_lower__view_dims(job, &x, rank, dims);
-    x.tensor = qnnrt_lower__stored(job, &x, order);
-    for (i = 0; i < rank; ++i) moved[i] = dims[order[i]];
-    memcpy(x.dims, moved, sizeof(moved));
-    qnnrt_lower__identity(x.order);
+    int64_t dims[QNNRT_LOWER__RANK];
+    uint32_t order[QNNRT_LOWER__RANK];
+    qnnrt_lower__view_dims(job, &x, qnnrt_ir_blocks(job->node, dims, order), dims);
+    qnnrt_lower__view_permute(job, &x, order);
     qnnrt_lower__set_dims(job, 0, &x);
 }
 
@@ -4762,9 +4721,8 @@ static void qnnrt_lower__do_grid(qnnrt_lower__job *job)
                             "dimensions are lowered, on HTP and CPU");
         return;
     }
-    inputs[0] = qnnrt_lower__image(job, 2, in, order);
+    inputs[0] = qnnrt_lower__image(job, 2, in, out, order);
     inputs[1] = qnnrt_lower__plain(job, &grid);
-    qnnrt_lower__image_dims(node->outputs[0], 2, out);
     qnnrt_lower__bool(&p, "align_corners", qnnrt_ir_int(node, "align_corners", 0) != 0);
     qnnrt_lower__u32(&p, "mode", 0);
     qnnrt_lower__u32(&p, "padding_mode", (uint32_t)padding);
@@ -4786,21 +4744,15 @@ static void qnnrt_lower__do_pixel_shuffle(qnnrt_lower__job *job)
 {
     const int64_t r = qnnrt_ir_int(job->node, "upscale_factor", 1), block[2] = {r, r};
     enum { CRD = 1 };
-    int64_t in[4], out[4];
-    uint32_t order[QNNRT_LOWER__RANK];
     qnnrt_lower__params p = qnnrt_lower__params_none();
     int32_t t;
     if (job->node->outputs[0]->rank > 4) {
         qnnrt_lower__do_blocks(job);
         return;
     }
-    t = qnnrt_lower__image(job, 2, in, order);
-    qnnrt_lower__image_dims(job->node->outputs[0], 2, out);
     qnnrt_lower__numbers(&p, "block_size", QNNRT_DTYPE_U32, block, 2, 0);
     qnnrt_lower__u32(&p, "mode", CRD);
-    t = qnnrt_lower__op(job, "DepthToSpace", &t, 1,
-                        qnnrt_lower__dtype(job, job->node->outputs[0]->dtype), 4, out, &p);
-    qnnrt_lower__set(job, 0, t, order);
+    qnnrt_lower__image_op(job, "DepthToSpace", 2, &t, 1, &p);
 }
 
 /* =====================================================================================
@@ -5265,7 +5217,7 @@ static int32_t qnnrt_lower__fill(qnnrt_lower__job *job, int32_t t, uint32_t rank
 {
     const qnnrt_lower_tensor *from = qnnrt_lower__at(job, t);
     const qnnrt_lower__body *body = &job->graph->bodies[t];
-    int64_t own[QNNRT_LOWER__RANK], times[QNNRT_LOWER__RANK];
+    int64_t own[QNNRT_LOWER__RANK];
     uint32_t i;
     if (t == QNNRT_LOWER__NONE || qnnrt_lower__dims_same(from, rank, dims)) return t;
     if (from->kind == QNNRT_TENSOR_STATIC && body->data != NULL && from->count == 1) {
@@ -5277,11 +5229,8 @@ static int32_t qnnrt_lower__fill(qnnrt_lower__job *job, int32_t t, uint32_t rank
         for (k = 0; k < count; ++k) memcpy(data + k * size, body->data, size);
         return qnnrt_lower__data(job, from->dtype, rank, dims, data);
     }
-    for (i = 0; i < rank; ++i) {
-        own[i] = from->rank == rank ? from->dims[i] : 1;
-        times[i] = dims[i] / own[i];
-    }
-    return qnnrt_lower__tile(job, qnnrt_lower__reshape(job, t, rank, own), rank, times, dims);
+    for (i = 0; i < rank; ++i) own[i] = from->rank == rank ? from->dims[i] : 1;
+    return qnnrt_lower__tile(job, t, rank, own, dims);
 }
 
 /* What index.Tensor reads: neighbouring axes of x, each with a list of indices. */
@@ -5354,7 +5303,7 @@ static void qnnrt_lower__do_index(qnnrt_lower__job *job)
     const qnnrt_ir_node *node = job->node;
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
     qnnrt_lower__lists lists;
-    uint32_t perm[QNNRT_LOWER__RANK], order[QNNRT_LOWER__RANK], axis = 0, last = 0, i, k;
+    uint32_t perm[QNNRT_LOWER__RANK], axis = 0, last = 0, i, k;
     int64_t dims[QNNRT_LOWER__RANK], size = 1;
     int known = 1;
     int32_t t;
@@ -5388,14 +5337,7 @@ static void qnnrt_lower__do_index(qnnrt_lower__job *job)
             if (i + 1 < node->input_count && node->inputs[i + 1] != NULL) perm[k++] = i;
         for (i = 0; i < x.rank; ++i)
             if (i + 1 >= node->input_count || node->inputs[i + 1] == NULL) perm[k++] = i;
-        qnnrt_lower__settle(job, &x);
-        qnnrt_lower__identity(order);
-        for (i = 0; i < x.rank; ++i) {
-            dims[i] = x.dims[perm[i]];
-            for (k = 0; k < x.rank; ++k) if (perm[k] == x.order[i]) order[i] = k;
-        }
-        memcpy(x.dims, dims, sizeof(dims));
-        memcpy(x.order, order, sizeof(order));
+        qnnrt_lower__view_permute(job, &x, perm);
         axis = 0;
     }
     if (lists.count > 1) {
@@ -6255,8 +6197,8 @@ static void qnnrt_lower__do_recurrent(qnnrt_lower__job *job)
     dims[1] = batch;
     dims[2] = in != QNNRT_LOWER__NONE ? qnnrt_lower__at(job, in)->dims[1] : 1;
     s = qnnrt_lower__view_tensor(job, qnnrt_lower__reshape(job, in, 3, dims), 3, dims);
-    if (swapped) qnnrt_lower__set_permuted(job, &s, swap);
-    else qnnrt_lower__set(job, 0, s.tensor, NULL);
+    if (swapped) qnnrt_lower__view_permute(job, &s, swap);
+    qnnrt_lower__set(job, 0, s.tensor, s.order);
     for (i = 0; i < states; ++i)
         qnnrt_lower__set(job, 1 + i, qnnrt_lower__reshape(
             job, qnnrt_lower__join_all(job, ends + i * all, all, 0), 3, node->outputs[1 + i]->dims),
@@ -8856,6 +8798,18 @@ static int32_t qnnrt_lower__round_of(qnnrt_lower__quantizer *q, int32_t t, const
     return q->bytes[from];
 }
 
+/* Add an operator with the parameters of another one. */
+static qnnrt_lower_op *qnnrt_lower__add_as(const qnnrt_lower__quantizer *q,
+                                           const qnnrt_lower_op *op, const int32_t *in,
+                                           const int32_t *out)
+{
+    qnnrt_lower__params params = qnnrt_lower__params_none();
+    qnnrt_lower__job job = qnnrt_lower__job_of(q);
+    params.count = op->param_count;
+    memcpy(params.list, op->params, op->param_count * sizeof(*op->params));
+    return qnnrt_lower__add(&job, op->type, in, op->input_count, out, op->output_count, &params);
+}
+
 /* Add a quantized operator, if the library takes it in one of its forms. Return 0 if it does not,
    or after a finding; *why then says why not. */
 static int qnnrt_lower__quant_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op *op,
@@ -8864,8 +8818,6 @@ static int qnnrt_lower__quant_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op
     const qnnrt_lower__form *form = qnnrt_lower__forms;
     qnnrt_lower__end inputs[QNNRT_LOWER__MOST_INPUTS], outputs[QNNRT_LOWER__MOST_INPUTS];
     int32_t in[QNNRT_LOWER__MOST_INPUTS], out[QNNRT_LOWER__MOST_INPUTS];
-    qnnrt_lower__params params = qnnrt_lower__params_none();
-    qnnrt_lower__job job = qnnrt_lower__job_of(q);
     uint32_t bits = 0;
     size_t i, k;
     *why = NULL;
@@ -8905,9 +8857,7 @@ static int qnnrt_lower__quant_op(qnnrt_lower__quantizer *q, const qnnrt_lower_op
         qnnrt_lower__make_codes(q, out[i], outputs[i].dtype, &outputs[i].quant);
         q->quantized[t] = out[i];
     }
-    params.count = op->param_count;
-    for (i = 0; i < op->param_count; ++i) params.list[i] = op->params[i];
-    qnnrt_lower__add(&job, op->type, in, op->input_count, out, op->output_count, &params);
+    qnnrt_lower__add_as(q, op, in, out);
     for (i = 0; i < op->output_count; ++i) {     /* an app reads floats */
         const int32_t t = op->outputs[i];
         if (out[i] == t) continue;
@@ -8922,9 +8872,7 @@ static void qnnrt_lower__float_op(qnnrt_lower__quantizer *q, const qnnrt_lower_o
                                   const char *why)
 {
     int32_t in[QNNRT_LOWER__MOST_INPUTS], out[QNNRT_LOWER__MOST_INPUTS];
-    qnnrt_lower__params params = qnnrt_lower__params_none();
     qnnrt_lower_op *made;
-    qnnrt_lower__job job = qnnrt_lower__job_of(q);
     size_t i;
     for (i = 0; i < op->input_count; ++i) in[i] = qnnrt_lower__plain_of(q, op->inputs[i]);
     for (i = 0; i < op->output_count; ++i) {
@@ -8935,9 +8883,7 @@ static void qnnrt_lower__float_op(qnnrt_lower__quantizer *q, const qnnrt_lower_o
             out[i] = qnnrt_lower__twin(q, t, q->was[t]);
         q->plain[t] = out[i];
     }
-    params.count = op->param_count;
-    for (i = 0; i < op->param_count; ++i) params.list[i] = op->params[i];
-    made = qnnrt_lower__add(&job, op->type, in, op->input_count, out, op->output_count, &params);
+    made = qnnrt_lower__add_as(q, op, in, out);
     if (made != NULL) made->in_float = why;
     for (i = 0; i < op->output_count; ++i) {     /* an app reads it quantized */
         const int32_t t = op->outputs[i];
