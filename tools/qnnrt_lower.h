@@ -1758,6 +1758,28 @@ static int32_t qnnrt_lower__tile(qnnrt_lower__job *job, int32_t x, uint32_t rank
     return qnnrt_lower__op(job, "Tile", &x, 1, qnnrt_lower__at(job, x)->dtype, rank, dims, &p);
 }
 
+/* Return a tensor repeated to dims; a number may have any rank. */
+static int32_t qnnrt_lower__fill(qnnrt_lower__job *job, int32_t t, uint32_t rank,
+                                 const int64_t *dims)
+{
+    const qnnrt_lower_tensor *from = qnnrt_lower__at(job, t);
+    const qnnrt_lower__body *body = &job->graph->bodies[t];
+    int64_t own[QNNRT_LOWER__RANK];
+    uint32_t i;
+    if (t == QNNRT_LOWER__NONE || qnnrt_lower__dims_same(from, rank, dims)) return t;
+    if (from->kind == QNNRT_TENSOR_STATIC && body->data != NULL && from->count == 1) {
+        const size_t size = qnnrt_lower__dtype_bytes(from->dtype);
+        const uint64_t count = qnnrt_lower__count(rank, dims);
+        char *data = (char *)qnnrt_lower__table(job, count, 1, size);
+        uint64_t k;
+        if (data == NULL) return QNNRT_LOWER__NONE;
+        for (k = 0; k < count; ++k) memcpy(data + k * size, body->data, size);
+        return qnnrt_lower__data(job, from->dtype, rank, dims, data);
+    }
+    for (i = 0; i < rank; ++i) own[i] = from->rank == rank ? from->dims[i] : 1;
+    return qnnrt_lower__tile(job, t, rank, own, dims);
+}
+
 /* =====================================================================================
    LAYOUT                                                                        >>layout
    Values of the graph in tensors: a view says in which order of axes, and which axes are not
@@ -3862,22 +3884,14 @@ static void qnnrt_lower__mix(qnnrt_lower__job *job, qnnrt_lower__view *x, uint32
     int32_t t, m = qnnrt_lower__doubles(job, x->dtype, 3, dims, matrix);
     qnnrt_lower__settle(job, x);
     for (; x->order[i] != axis; ++i) own[0] *= x->dims[x->order[i]];
-    own[1] = n;
     for (++i; i < x->rank; ++i) own[2] *= x->dims[x->order[i]];
-    if (own[2] == 1) {                           /* rows: [before, n] x [o, n]^T */
-        own[1] = n;
-        out[0] = own[0];
-        out[1] = o;
-        t = qnnrt_lower__reshape(job, x->tensor, 2, own);
-        x->tensor = qnnrt_lower__matmul(job, t, qnnrt_lower__reshape(job, m, 2, dims + 1), 1, 2,
-                                        out);
-    } else {
-        out[0] = own[0];
-        out[1] = o;
-        out[2] = own[2];
-        t = qnnrt_lower__reshape(job, x->tensor, 3, own);
-        x->tensor = qnnrt_lower__matmul(job, m, t, 0, 3, out);
-    }
+    own[1] = n;
+    memcpy(out, own, sizeof(out));
+    out[1] = o;
+    t = qnnrt_lower__reshape(job, x->tensor, own[2] == 1 ? 2 : 3, own);
+    x->tensor = own[2] == 1                      /* rows: [before, n] x [o, n]^T */
+        ? qnnrt_lower__matmul(job, t, qnnrt_lower__reshape(job, m, 2, dims + 1), 1, 2, out)
+        : qnnrt_lower__matmul(job, m, t, 0, 3, out);
     x->dims[axis] = o;
 }
 
@@ -3942,25 +3956,16 @@ static void qnnrt_lower__pad(qnnrt_lower__job *job, qnnrt_lower__view *x, const 
         for (side = 0; side < 3; ++side) {
             const int64_t count = side == 0 ? lo[i] : hi[i];
             qnnrt_lower__view *part = &parts[used];
-            uint64_t whole, k;
-            double *values;
+            int64_t stored[QNNRT_LOWER__RANK];
+            uint32_t d;
             *part = *x;
             if (side == 1) { ++used; continue; }
             if (count <= 0) continue;
             part->dims[i] = count;
             part->value = NULL;
-            qnnrt_lower__identity(part->order);
-            whole = qnnrt_lower__count(part->rank, part->dims);
-            values = qnnrt_lower__zeros(job, 1, (int64_t)whole);
-            if (values == NULL) return;
-            for (k = 0; k < whole; ++k) values[k] = number;
-            memcpy(part->order, x->order, sizeof(part->order));
-            {
-                int64_t stored[QNNRT_LOWER__RANK];
-                uint32_t d;
-                for (d = 0; d < part->rank; ++d) stored[d] = part->dims[part->order[d]];
-                part->tensor = qnnrt_lower__doubles(job, x->dtype, part->rank, stored, values);
-            }
+            for (d = 0; d < part->rank; ++d) stored[d] = part->dims[part->order[d]];
+            part->tensor = qnnrt_lower__fill(job, qnnrt_lower__number(job, x->dtype, number),
+                                             part->rank, stored);
             ++used;
         }
         *x = qnnrt_lower__join(job, parts, used, i);
@@ -4767,11 +4772,7 @@ static void qnnrt_lower__do_pixel_shuffle(qnnrt_lower__job *job)
 static int32_t qnnrt_lower__same(qnnrt_lower__job *job, qnnrt_dtype dtype, int64_t count,
                                  double number)
 {
-    double *values = qnnrt_lower__zeros(job, count, 1);
-    int64_t i;
-    if (values == NULL) return QNNRT_LOWER__NONE;
-    for (i = 0; i < count; ++i) values[i] = number;
-    return qnnrt_lower__doubles(job, dtype, 1, &count, values);
+    return qnnrt_lower__fill(job, qnnrt_lower__number(job, dtype, number), 1, &count);
 }
 
 /* Apply a norm over the last axis of a view, as one operator. weight, bias: 0 for none. */
@@ -4802,24 +4803,19 @@ static void qnnrt_lower__last_norm(qnnrt_lower__job *job, const char *type, qnnr
                                            a.packed, &p), &a);
 }
 
-/* Multiply output 0 by input 1 and add input 2, if they exist: numbers for each channel. */
-static void qnnrt_lower__affine(qnnrt_lower__job *job)
+/* Let output 0 be x times (step 0) or plus (step 1) numbers for each channel. */
+static void qnnrt_lower__channels(qnnrt_lower__job *job, int step, const qnnrt_lower__view *x,
+                                  const qnnrt_lower__view *numbers)
 {
-    static const char *const types[2] = {"ElementWiseMultiply", "ElementWiseAdd"};
-    const qnnrt_ir_value *out = job->node->outputs[0];
     int64_t dims[QNNRT_LOWER__RANK];
+    qnnrt_lower__view pair[2];
     uint32_t d;
-    size_t i;
-    for (d = 0; d < out->rank; ++d) dims[d] = d == 1 ? out->dims[1] : 1;
-    for (i = 0; i < 2; ++i) {
-        qnnrt_lower__view pair[2];
-        if (job->node->input_count <= i + 1 || job->node->inputs[i + 1] == NULL) continue;
-        pair[0] = qnnrt_lower__view_of(job, out, 0);
-        pair[1] = qnnrt_lower__in(job, i + 1);
-        qnnrt_lower__view_cast(job, &pair[1], pair[0].dtype);
-        qnnrt_lower__view_dims(job, &pair[1], out->rank, dims);
-        qnnrt_lower__pair(job, types[i], pair);
-    }
+    for (d = 0; d < x->rank; ++d) dims[d] = d == 1 ? x->dims[1] : 1;
+    pair[0] = *x;
+    pair[1] = *numbers;
+    qnnrt_lower__view_cast(job, &pair[1], x->dtype);
+    qnnrt_lower__view_dims(job, &pair[1], x->rank, dims);
+    qnnrt_lower__pair(job, step == 0 ? "ElementWiseMultiply" : "ElementWiseAdd", pair);
 }
 
 /* Normalize groups of channels of input 0: GroupNorm where it works; else each group is a row of
@@ -4877,7 +4873,13 @@ static void qnnrt_lower__group_norm(qnnrt_lower__job *job, int64_t groups)
     x.tensor = qnnrt_lower__op(job, "LayerNorm", inputs, 3, x.dtype, 2, rows, &p);
     memcpy(x.order, order, sizeof(order));
     qnnrt_lower__set_dims(job, 0, &x);
-    qnnrt_lower__affine(job);
+    for (i = 0; i < 2; ++i) {
+        qnnrt_lower__view numbers;
+        if (node->input_count <= i + 1 || node->inputs[i + 1] == NULL) continue;
+        x = qnnrt_lower__view_of(job, out, 0);
+        numbers = qnnrt_lower__in(job, i + 1);
+        qnnrt_lower__channels(job, (int)i, &x, &numbers);
+    }
 }
 
 static void qnnrt_lower__do_group_norm(qnnrt_lower__job *job)
@@ -5043,9 +5045,9 @@ static void qnnrt_lower__do_batch_norm(qnnrt_lower__job *job)
     const qnnrt_ir_node *node = job->node;
     const double eps = qnnrt_ir_float(node, "eps", 1e-5);
     double *parts[4] = {NULL, NULL, NULL, NULL}, *k, *b;      /* weight, bias, mean, variance */
-    qnnrt_lower__view pair[2];
-    int64_t dims[QNNRT_LOWER__RANK], channels, i;
-    uint32_t d;
+    qnnrt_lower__view x = qnnrt_lower__in(job, 0);
+    int64_t channels, i;
+    int d;
     if (qnnrt_ir_int(node, "training", 0) || node->input_count < 5) {
         qnnrt_lower__refuse(job->graph, "Export the model after model.eval().",
                             "batch norm in training is not lowered");
@@ -5062,15 +5064,11 @@ static void qnnrt_lower__do_batch_norm(qnnrt_lower__job *job)
         k[i] /= sqrt((parts[3] != NULL ? parts[3][i] : 1) + eps);
         b[i] = (parts[1] != NULL ? parts[1][i] : 0) - (parts[2] != NULL ? parts[2][i] : 0) * k[i];
     }
-    pair[0] = qnnrt_lower__in(job, 0);
-    for (d = 0; d < QNNRT_LOWER__RANK; ++d) dims[d] = d == 1 ? channels : 1;
     for (d = 0; d < 2; ++d) {
-        pair[1] = qnnrt_lower__view_tensor(
-            job, qnnrt_lower__doubles(job, pair[0].dtype, pair[0].rank, dims, d == 0 ? k : b),
-            pair[0].rank, dims);
-        pair[1].dtype = pair[0].dtype;
-        qnnrt_lower__pair(job, d == 0 ? "ElementWiseMultiply" : "ElementWiseAdd", pair);
-        pair[0] = qnnrt_lower__view_of(job, node->outputs[0], 0);
+        const qnnrt_lower__view numbers = qnnrt_lower__view_tensor(
+            job, qnnrt_lower__doubles(job, x.dtype, 1, &channels, d == 0 ? k : b), 1, &channels);
+        qnnrt_lower__channels(job, d, &x, &numbers);
+        x = qnnrt_lower__view_of(job, node->outputs[0], 0);
     }
 }
 
@@ -5209,28 +5207,6 @@ static void qnnrt_lower__do_gather(qnnrt_lower__job *job)
     ids.dtype = x.dtype;
     qnnrt_lower__view_cast(job, &ids, dtype);
     qnnrt_lower__set_dims(job, 0, &ids);
-}
-
-/* Return a tensor repeated to dims; a number may have any rank. */
-static int32_t qnnrt_lower__fill(qnnrt_lower__job *job, int32_t t, uint32_t rank,
-                                 const int64_t *dims)
-{
-    const qnnrt_lower_tensor *from = qnnrt_lower__at(job, t);
-    const qnnrt_lower__body *body = &job->graph->bodies[t];
-    int64_t own[QNNRT_LOWER__RANK];
-    uint32_t i;
-    if (t == QNNRT_LOWER__NONE || qnnrt_lower__dims_same(from, rank, dims)) return t;
-    if (from->kind == QNNRT_TENSOR_STATIC && body->data != NULL && from->count == 1) {
-        const size_t size = qnnrt_lower__dtype_bytes(from->dtype);
-        const uint64_t count = qnnrt_lower__count(rank, dims);
-        char *data = (char *)qnnrt_lower__table(job, count, 1, size);
-        uint64_t k;
-        if (data == NULL) return QNNRT_LOWER__NONE;
-        for (k = 0; k < count; ++k) memcpy(data + k * size, body->data, size);
-        return qnnrt_lower__data(job, from->dtype, rank, dims, data);
-    }
-    for (i = 0; i < rank; ++i) own[i] = from->rank == rank ? from->dims[i] : 1;
-    return qnnrt_lower__tile(job, t, rank, own, dims);
 }
 
 /* What index.Tensor reads: neighbouring axes of x, each with a list of indices. */
@@ -9471,17 +9447,15 @@ QNNRT_LOWER_API qnnrt_lower_target qnnrt_lower_target_of(const qnnrt_backend_inf
 /* Check a description. */
 static qnnrt_result qnnrt_lower__check_desc(const qnnrt_lower_desc *d, qnnrt_error *err)
 {
+    const char *why = NULL;
     size_t i;
-    if ((d->hooks.alloc == NULL) != (d->hooks.free == NULL))
-        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_create: hooks need alloc and free");
-    if (d->compute != (qnnrt_dtype)0 && d->compute != QNNRT_DTYPE_F16 &&
-        d->compute != QNNRT_DTYPE_F32)
-        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_create: compute is neither float16 "
-                               "nor float32");
-    if ((d->encodings == NULL && d->encoding_count > 0) || (d->same == NULL && d->same_count > 0) ||
-        (d->custom == NULL && d->custom_count > 0))
-        return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_create: encodings, same or custom is "
-                               "NULL, and its count is not 0");
+    if ((d->hooks.alloc == NULL) != (d->hooks.free == NULL)) why = "hooks need alloc and free";
+    else if (d->compute != (qnnrt_dtype)0 && d->compute != QNNRT_DTYPE_F16 &&
+             d->compute != QNNRT_DTYPE_F32) why = "compute is neither float16 nor float32";
+    else if ((d->encodings == NULL && d->encoding_count > 0) ||
+             (d->same == NULL && d->same_count > 0) || (d->custom == NULL && d->custom_count > 0))
+        why = "encodings, same or custom is NULL, and its count is not 0";
+    if (why != NULL) return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_create: %s", why);
     for (i = 0; i < d->same_count; ++i)
         if (d->same[i].names[0] == NULL || d->same[i].names[1] == NULL)
             return qnnrt_error_set(err, QNNRT_E_ARG, "qnnrt_lower_create: pair %lu of same has no "
