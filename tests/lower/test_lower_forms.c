@@ -336,6 +336,18 @@ TEST(lower_forms_outputs_of_every_origin)
     "{\"name\":\"" out "\",\"op_type\":\"aten.view.default\",\"inputs\":[" IN("x", "float32", "[2,6]") "],\"outputs\":[" \
     IN(out, "float32", shape) "],\"attrs\":{\"size\":" size "}}"
 
+/* Read a graph and lower it for a target; passes: after these. The caller frees both. */
+static qnnrt_result lower_for(const char *text, int target, int passes, qnnrt_lower **lower, qnnrt_ir **ir)
+{
+    qnnrt_lower_desc desc;
+    memset(&desc, 0, sizeof(desc));
+    desc.target = (qnnrt_lower_target)target;
+    if (qnnrt_ir_read(text, strlen(text), NULL, ir, &err) == QNNRT_OK && qnnrt_ir_check(*ir, NULL, NULL, &err) == QNNRT_OK &&
+        qnnrt_lower_create(&desc, lower, &err) == QNNRT_OK && (!passes || qnnrt_lower_passes(*lower, *ir, &err) == QNNRT_OK))
+        qnnrt_lower_graph(*lower, *ir, "g", &err);
+    return err.code;
+}
+
 /* HTP computes a product wrong whose operands both repeat, where Reshape makes both: one becomes a Tile. */
 TEST(lower_forms_repeat_one_operand_of_a_product)
 {
@@ -352,16 +364,10 @@ TEST(lower_forms_repeat_one_operand_of_a_product)
     CHECK(form(backend, text, "f2,6", 0) <= bar);
     for (htp = 0; htp < 2; ++htp) {
         const qnnrt_lower_graph_info *graph;
-        qnnrt_lower_desc desc;
         qnnrt_lower *lower = NULL;
         qnnrt_ir *ir = NULL;
         size_t i, tiles = 0;
-        memset(&desc, 0, sizeof(desc));
-        desc.target = htp ? QNNRT_LOWER_HTP : QNNRT_LOWER_REF;
-        CHECK_EQ(qnnrt_ir_read(text, strlen(text), NULL, &ir, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_lower_graph(lower, ir, "g", &err), QNNRT_OK);
+        CHECK_EQ(lower_for(text, htp ? QNNRT_LOWER_HTP : QNNRT_LOWER_REF, 0, &lower, &ir), QNNRT_OK);
         graph = &qnnrt_lower_get_info(lower)->graphs[0];
         for (i = 0; i < graph->op_count; ++i) tiles += strcmp(graph->ops[i].type, "Tile") == 0;
         CHECK_EQ(tiles, (size_t)htp);
@@ -386,7 +392,6 @@ TEST(lower_forms_refuse_what_int32_does_not_hold)
     size_t i;
     for (i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
         char text[1500];
-        qnnrt_lower_desc desc;
         qnnrt_lower *lower = NULL;
         qnnrt_ir *ir = NULL;
         snprintf(text, sizeof text, "{\"graph_inputs\":[" IN("x", "int64", "[4]") "],\"graph_outputs\":[{\"name\":\"z\",\"dtype\":"
@@ -394,13 +399,7 @@ TEST(lower_forms_refuse_what_int32_does_not_hold)
                  "\"inputs\":[" IN("x", "int64", "[4]") "],\"outputs\":[{\"name\":\"z\",\"dtype\":\"int64\",\"shape\":%s}],"
                  "\"attrs\":{%s}}]}", rows[i].out, *rows[i].range != '\0' ? "\"x\":" : "", rows[i].range, rows[i].op, rows[i].out,
                  rows[i].attrs);
-        memset(&desc, 0, sizeof(desc));
-        desc.target = (qnnrt_lower_target)rows[i].target;
-        CHECK_EQ(qnnrt_ir_read(text, strlen(text), NULL, &ir, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_lower_passes(lower, ir, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_lower_graph(lower, ir, "g", &err), rows[i].why != NULL ? QNNRT_E_UNSUPPORTED : QNNRT_OK);
+        CHECK_EQ(lower_for(text, rows[i].target, 1, &lower, &ir), rows[i].why != NULL ? QNNRT_E_UNSUPPORTED : QNNRT_OK);
         if (rows[i].why != NULL) CHECK_STR(err.text, rows[i].why);
         else {
             const qnnrt_lower_graph_info *graph = &qnnrt_lower_get_info(lower)->graphs[0];
@@ -422,7 +421,6 @@ TEST(lower_forms_refuse_angles_that_are_inputs_times_numbers)
     size_t i;
     for (i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
         char text[1500];
-        qnnrt_lower_desc desc;
         qnnrt_lower *lower = NULL;
         qnnrt_ir *ir = NULL;
         snprintf(text, sizeof text, "{\"graph_inputs\":[" IN("x", "float32", "[4]") "],\"graph_outputs\":[" IN("z", "float32", "[4,1]")
@@ -431,12 +429,7 @@ TEST(lower_forms_refuse_angles_that_are_inputs_times_numbers)
                  "\"inputs\":[" IN("y", "float32", "[4]") "],\"outputs\":[" IN("v", "float32", "[4,1]") "],\"attrs\":{\"dim\":1}},"
                  "{\"name\":\"z\",\"op_type\":\"aten.sin.default\",\"inputs\":[" IN("v", "float32", "[4,1]") "],\"outputs\":["
                  IN("z", "float32", "[4,1]") "],\"attrs\":{}}]}", rows[i].first, rows[i].attrs);
-        memset(&desc, 0, sizeof(desc));
-        desc.target = (qnnrt_lower_target)rows[i].target;
-        CHECK_EQ(qnnrt_ir_read(text, strlen(text), NULL, &ir, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_lower_graph(lower, ir, "g", &err), rows[i].refused ? QNNRT_E_UNSUPPORTED : QNNRT_OK);
+        CHECK_EQ(lower_for(text, rows[i].target, 0, &lower, &ir), rows[i].refused ? QNNRT_E_UNSUPPORTED : QNNRT_OK);
         if (rows[i].refused) CHECK_STR(err.text, "angles that are multiples of an input can be large");
         qnnrt_lower_free(lower);
         qnnrt_ir_free(ir);
@@ -455,7 +448,6 @@ TEST(lower_forms_rows_with_wide_padding_on_htp)
     for (i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
         const qnnrt_lower_graph_info *graph;
         char text[1500];
-        qnnrt_lower_desc desc;
         qnnrt_lower *lower = NULL;
         qnnrt_ir *ir = NULL;
         uint32_t found = 0;
@@ -468,13 +460,7 @@ TEST(lower_forms_rows_with_wide_padding_on_htp)
                  "\"float32\",\"shape\":[1,1,%d]}],\"outputs\":[{\"name\":\"z\",\"dtype\":\"float32\",\"shape\":[1,1,%d]}],\"attrs\":{\"padding\":[%d]}}]}",
                  rows[i].width, rows[i].width, rows[i].kernel, rows[i].kernel, rows[i].kernel, rows[i].kernel, rows[i].kernel, rows[i].width,
                  rows[i].kernel, rows[i].width, rows[i].kernel / 2);
-        memset(&desc, 0, sizeof(desc));
-        desc.target = (qnnrt_lower_target)rows[i].target;
-        CHECK_EQ(qnnrt_ir_read(text, strlen(text), NULL, &ir, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_lower_passes(lower, ir, &err), QNNRT_OK);
-        CHECK_EQ(qnnrt_lower_graph(lower, ir, "g", &err), QNNRT_OK);
+        CHECK_EQ(lower_for(text, rows[i].target, 1, &lower, &ir), QNNRT_OK);
         graph = &qnnrt_lower_get_info(lower)->graphs[0];
         for (k = 0; k < graph->op_count; ++k)
             if (strcmp(graph->ops[k].type, "Conv2d") == 0) found = graph->tensors[graph->ops[k].inputs[1]].dims[0];
