@@ -2901,8 +2901,8 @@ static int qnnrt_ir__shape_conv(qnnrt_ir__shape *s)
     uint32_t i;
     if (!qnnrt_ir__shape_kernel(s, n, 0, &win)) return 0;
     if (padding != NULL && padding->kind == QNNRT_IR_TEXT) {
-        if (strcmp(padding->text, "same") == 0) return qnnrt_ir__shape_vector(s, 2, w->dims[0]);
-        if (strcmp(padding->text, "valid") != 0)
+        const int same = strcmp(padding->text, "same") == 0;
+        if (!same && strcmp(padding->text, "valid") != 0)
             return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "padding is \"%.100s\"", padding->text);
         for (i = 0; i < n; ++i) { win.stride[i] = win.dilation[i] = 1; win.pad[i] = 0; }
         qnnrt_ir_each(s->node, "stride", n, win.stride);
@@ -2910,6 +2910,9 @@ static int qnnrt_ir__shape_conv(qnnrt_ir__shape *s)
         for (i = 0; i < n; ++i)
             if (win.stride[i] < 1 || win.dilation[i] < 1 || win.kernel[i] < 1)
                 return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "a stride or dilation is too small");
+            else if (qnnrt_ir__times(win.dilation[i], win.kernel[i]) > QNNRT_IR__MOST)
+                return qnnrt_ir__shape_fail(s, QNNRT_E_LIMIT, "a dilation is too large");
+        if (same) return qnnrt_ir__shape_vector(s, 2, w->dims[0]);
     } else if (!qnnrt_ir__shape_window(s, n, &win)) {
         return 0;
     }
@@ -6204,6 +6207,24 @@ static void qnnrt_ir__walk_next(qnnrt_ir__walk *w)
     }
 }
 
+/* Take the last dimensions of a walk from it where they are as one: elements `step` apart in each
+   tensor. Return how many. */
+static int64_t qnnrt_ir__walk_run(qnnrt_ir__walk *w, int64_t step[4])
+{
+    int64_t run = 1;
+    int k, one = 1;
+    memset(step, 0, 4 * sizeof(*step));
+    for (; w->rank > 0 && one; w->rank -= (uint32_t)one) {
+        const uint32_t d = w->rank - 1;
+        for (k = 0; k < 4 && run > 1 && w->dims[d] > 1; ++k)
+            one &= w->stride[k][d] == step[k] * run;
+        if (!one) break;
+        for (k = 0; k < 4 && run == 1; ++k) step[k] = w->stride[k][d];
+        run *= w->dims[d];
+    }
+    return run;
+}
+
 /* The elements of a tensor before, in and after one dimension: [outer, size, inner]. */
 static void qnnrt_ir__wide_split(const qnnrt_ir__wide *x, uint32_t axis, int64_t *outer,
                                  int64_t *size, int64_t *inner)
@@ -6910,6 +6931,11 @@ static void qnnrt_ir__cook_load(const qnnrt_ir__cook *cook, qnnrt_ir__lane *to, 
             memcpy(&f, x->data + (size_t)(at + k) * sizeof f, sizeof f);
             to[k].f = (double)f;
         }
+    } else if (x->dtype == QNNRT_DTYPE_F32) {
+        for (k = 0; k < n; ++k) {
+            memcpy(&f, qnnrt_ir__wide_at(x, places[k]), sizeof f);
+            to[k].f = (double)f;
+        }
     } else for (k = 0; k < n; ++k) {
         const int64_t place = places != NULL ? places[k] : at + k;
         if (cook->whole) to[k].i = qnnrt_ir__cook_wrap(qnnrt_ir__wide_i(x, place), dtype);
@@ -6941,7 +6967,7 @@ static int qnnrt_ir__eval_element(qnnrt_ir__eval *e)
     const qnnrt_dtype dtype = e->out->dtype != QNNRT_DTYPE_BOOL8 ? e->out->dtype
                                                                  : qnnrt_ir__operands(e->node);
     const int channels = strncmp(e->node->op, "prelu", 5) == 0 && e->in[1].rank == 1;
-    int64_t places[3][QNNRT_IR__COOKED];
+    int64_t places[3][QNNRT_IR__COOKED], step[4], run = 1, done = 0;
     int i, used, walks = 0, flat[3];
     cook.whole = e->out->whole;
     qnnrt_ir__walk_begin(&w, e->out->rank, e->out->dims);
@@ -6958,10 +6984,13 @@ static int qnnrt_ir__eval_element(qnnrt_ir__eval *e)
         walks |= !flat[i];
     }
     qnnrt_ir__cook_read(&cook, e->node);
+    if (walks) run = qnnrt_ir__walk_run(&w, step);
     for (at = 0; at < count; at += n) {
         n = count - at < QNNRT_IR__COOKED ? count - at : (int64_t)QNNRT_IR__COOKED;
-        for (k = 0; walks && k < n; ++k, qnnrt_ir__walk_next(&w))
-            for (i = 0; i < used; ++i) places[i][k] = w.place[i];
+        for (k = 0; walks && k < n; ++k) {
+            for (i = 0; i < used; ++i) places[i][k] = w.place[i] + done * step[i];
+            if (++done == run) { done = 0; qnnrt_ir__walk_next(&w); }
+        }
         for (i = 0; i < used; ++i)
             if (x[i].bytes > 0)
                 qnnrt_ir__cook_load(&cook, cook.in[i], n, &x[i], flat[i] ? NULL : places[i], at,
@@ -6985,6 +7014,35 @@ static int qnnrt_ir__eval_element(qnnrt_ir__eval *e)
    Needs: >>attr >>shape >>infer >>wide >>eval_math >>elements     Knows nothing of: arithmetic
    ===================================================================================== */
 
+/* Copy elements that are `step` apart, one after another. */
+static void qnnrt_ir__move_run(qnnrt_ir__wide *to, int64_t at, const qnnrt_ir__wide *x,
+                               int64_t from, int64_t step, int64_t count)
+{
+    const int same = to->dtype == x->dtype && x->dtype != QNNRT_DTYPE_BOOL8 && count > 0;
+    unsigned char *y = same ? qnnrt_ir__wide_room(to, at) : NULL;
+    const unsigned char *data = same ? qnnrt_ir__wide_at(x, from) : NULL;
+    int64_t k;
+    QNNRT_IR__MUST(count == 0 || (at + count <= to->count && from + (count - 1) * step < x->count));
+    if (same && step == 1)
+        memcpy(y, data, (size_t)count * x->bytes);
+    else if (same && x->bytes == 4)
+        for (k = 0; k < count; ++k) memcpy(y + 4 * k, data + 4 * k * step, 4);
+    else if (same && x->bytes == 8)
+        for (k = 0; k < count; ++k) memcpy(y + 8 * k, data + 8 * k * step, 8);
+    else
+        for (k = 0; k < count; ++k) qnnrt_ir__wide_move(to, at + k, x, from + k * step);
+}
+
+/* Fill a tensor from the elements of a walk over its shape. */
+static void qnnrt_ir__move_walk(qnnrt_ir__wide *to, qnnrt_ir__walk *w, const qnnrt_ir__wide *x,
+                                int64_t begin)
+{
+    int64_t step[4], n;
+    const int64_t run = qnnrt_ir__walk_run(w, step);
+    for (n = 0; n < to->count; n += run, qnnrt_ir__walk_next(w))
+        qnnrt_ir__move_run(to, n, x, begin + w->place[0], step[0], run);
+}
+
 /* Copy all elements in their order: casts, views, getitem. */
 static int qnnrt_ir__eval_copy(qnnrt_ir__eval *e)
 {
@@ -6993,11 +7051,11 @@ static int qnnrt_ir__eval_copy(qnnrt_ir__eval *e)
     const qnnrt_ir__wide *x = &e->in[index < 0 ? index + (int64_t)e->in_count : index];
     const int test = e->node->outputs[0]->dtype == QNNRT_DTYPE_BOOL8;
     int64_t k;
-    for (k = 0; k < e->out->count; ++k) {
-        const double f = test && !x->whole ? qnnrt_ir__wide_f(x, k) : 0;
-        if (test) qnnrt_ir__wide_set(e->out, k, x->whole ? qnnrt_ir__wide_i(x, k) != 0
-                                                         : !(f >= 0 && f <= 0));
-        else qnnrt_ir__wide_move(e->out, k, x, k);
+    if (!test) qnnrt_ir__move_run(e->out, 0, x, 0, 1, e->out->count);
+    else for (k = 0; k < e->out->count; ++k) {
+        const double f = !x->whole ? qnnrt_ir__wide_f(x, k) : 0;
+        qnnrt_ir__wide_set(e->out, k, x->whole ? qnnrt_ir__wide_i(x, k) != 0
+                                               : !(f >= 0 && f <= 0));
     }
     return 1;
 }
@@ -7007,11 +7065,9 @@ static int qnnrt_ir__eval_expand(qnnrt_ir__eval *e)
 {
     const qnnrt_ir__wide *x = &e->in[strncmp(e->node->op, "expand", 6) == 0 ? 0 : 1];
     qnnrt_ir__walk w;
-    int64_t k;
     qnnrt_ir__walk_begin(&w, e->out->rank, e->out->dims);
     qnnrt_ir__walk_add(&w, 0, x);
-    for (k = 0; k < e->out->count; ++k, qnnrt_ir__walk_next(&w))
-        qnnrt_ir__wide_move(e->out, k, x, w.place[0]);
+    qnnrt_ir__move_walk(e->out, &w, x, 0);
     return 1;
 }
 
@@ -7021,11 +7077,9 @@ static void qnnrt_ir__move_strided(qnnrt_ir__eval *e, size_t k, const qnnrt_ir__
 {
     qnnrt_ir__wide *out = &e->out[k];
     qnnrt_ir__walk w;
-    int64_t n;
     qnnrt_ir__walk_begin(&w, out->rank, out->dims);
     if (out->rank > 0) memcpy(w.stride[0], stride, out->rank * sizeof(*stride));
-    for (n = 0; n < out->count; ++n, qnnrt_ir__walk_next(&w))
-        qnnrt_ir__wide_move(out, n, x, begin + w.place[0]);
+    qnnrt_ir__move_walk(out, &w, x, begin);
 }
 
 /* split, chunk, tensor_split, unbind: pieces of one dimension, one after another */
@@ -7052,7 +7106,7 @@ static int qnnrt_ir__eval_join(qnnrt_ir__eval *e)
 {
     const int stack = qnnrt_ir__eval_is(e->node, "stack");
     const uint32_t axis = qnnrt_ir__eval_axis(e, "dim", e->out->rank);
-    int64_t outer, size, inner, at = 0, o, k;
+    int64_t outer, size, inner, at = 0, o;
     size_t n;
     qnnrt_ir__wide_split(e->out, axis, &outer, &size, &inner);
     for (n = 0; n < e->in_count; ++n) {
@@ -7060,8 +7114,7 @@ static int qnnrt_ir__eval_join(qnnrt_ir__eval *e)
         const int64_t part = stack ? inner : x->rank == e->out->rank ? x->dims[axis] * inner : 0;
         if (x->count == 0) continue;
         for (o = 0; o < outer; ++o)
-            for (k = 0; k < part; ++k)
-                qnnrt_ir__wide_move(e->out, o * size * inner + at + k, x, o * part + k);
+            qnnrt_ir__move_run(e->out, o * size * inner + at, x, o * part, 1, part);
         at += part;
     }
     return 1;
@@ -7754,6 +7807,11 @@ static void qnnrt_ir__gemm_copy(const qnnrt_ir__wide *x, int64_t at, const int64
             memcpy(&f, data + (size_t)(k * step) * sizeof f, sizeof f);
             *to = (double)f;
         }
+    } else if (x->dtype == QNNRT_DTYPE_F64 && offsets == NULL) {
+        const unsigned char *const data = x->data + (size_t)at * sizeof *to;
+        QNNRT_IR__MUST(at + (count - 1) * step < x->count);
+        for (k = 0; k < count; ++k, to += apart)
+            memcpy(to, data + (size_t)(k * step) * sizeof *to, sizeof *to);
     } else for (k = 0; k < count; ++k, to += apart)
         *to = qnnrt_ir__wide_f(x, at + (offsets != NULL ? offsets[k] : k * step));
 }
@@ -8357,12 +8415,20 @@ static int qnnrt_ir__eval_rope(qnnrt_ir__eval *e)
 /* =====================================================================================
    EVALUATION: TRANSFORMS                                                      >>fourier
    Discrete Fourier transforms of any length: mixed radix, or a convolution (Bluestein).
-   Needs: >>attr >>wide >>eval_math     Knows nothing of: layouts
+   Needs: >>attr >>wide >>eval_math >>gemm     Knows nothing of: layouts
    ===================================================================================== */
 
 /* QNNRT_IR__LANES lines are transformed side by side. A prime factor above QNNRT_IR__PRIME makes
    the transform a convolution, whose length is a power of 2. */
 enum { QNNRT_IR__LANES = 8, QNNRT_IR__PRIME = 31 };
+
+/* Before a loop over lanes, whose results are apart from what it reads. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define QNNRT_IR__APART _Pragma("GCC ivdep")
+#else
+#define QNNRT_IR__APART
+#endif
+#define QNNRT_IR__INLINE static __inline__ __attribute__((always_inline))
 
 /* Real and imaginary parts: [length][lanes] of each. */
 typedef struct qnnrt_ir__lines {
@@ -8393,51 +8459,100 @@ static void qnnrt_ir__dft_turn(qnnrt_ir__lines *lines, int64_t k, int64_t at, in
     lines->im[k] = sin(angle);
 }
 
-/* One butterfly: the transform of r elements of `lanes` lines, `far` apart, each result turned. */
-static inline void qnnrt_ir__dft_fly(const qnnrt_ir__dft *d, int r, int lanes,
-                                     const qnnrt_ir__lines *x, int64_t at, int64_t far,
-                                     qnnrt_ir__lines *y, int64_t to, int64_t next, int64_t turn)
+/* One butterfly: the transform of r elements, an odd number, of `lanes` lines, `far` apart, each
+   result turned. The roots of elements k and r - k differ in a sign: their sums and differences are
+   added. */
+QNNRT_IR__INLINE void qnnrt_ir__dft_fly(const qnnrt_ir__dft *d, int r, int lanes, const double *xr,
+                                        const double *xi, int64_t far, double *yr, double *yi,
+                                        int64_t next, int64_t turn)
 {
+    enum { PAIRS = QNNRT_IR__PRIME / 2 + 1 };
+    const double *const wr = d->turns.re, *const wi = d->turns.im;
+    double sr[PAIRS][QNNRT_IR__LANES], si[PAIRS][QNNRT_IR__LANES];
+    double dr[PAIRS][QNNRT_IR__LANES], di[PAIRS][QNNRT_IR__LANES];
+    double ur[QNNRT_IR__LANES], ui[QNNRT_IR__LANES];         /* what results j and r - j have, and */
+    double vr[QNNRT_IR__LANES], vi[QNNRT_IR__LANES];         /* what one has more, one less */
     const int64_t unit = d->n / r;           /* from root to root */
-    int j, k, l;
-    for (j = 0; j < r; ++j) {
-        const double tr = d->turns.re[j * turn], ti = d->turns.im[j * turn];
-        double sr[QNNRT_IR__LANES], si[QNNRT_IR__LANES];
-        double *const yr = y->re + (to + j * next) * lanes, *const yi =
-            y->im + (to + j * next) * lanes;
+    int j, k, l, root;
+    for (l = 0; l < lanes; ++l) {
+        ur[l] = xr[l];
+        ui[l] = xi[l];
+    }
+    for (k = 1; 2 * k < r; ++k) {
+        const double *const ar = xr + k * far, *const ai = xi + k * far;
+        const double *const br = xr + (r - k) * far, *const bi = xi + (r - k) * far;
         for (l = 0; l < lanes; ++l) {
-            sr[l] = x->re[at * lanes + l];
-            si[l] = x->im[at * lanes + l];
+            sr[k][l] = ar[l] + br[l];
+            si[k][l] = ai[l] + bi[l];
+            dr[k][l] = ar[l] - br[l];
+            di[k][l] = ai[l] - bi[l];
+            ur[l] += sr[k][l];
+            ui[l] += si[k][l];
         }
-        for (k = 1; k < r; ++k) {
-            const double wr = d->turns.re[j * k % r * unit], wi = d->turns.im[j * k % r * unit];
-            const double *const xr = x->re + (at + k * far) * lanes, *const xi =
-                x->im + (at + k * far) * lanes;
+    }
+    QNNRT_IR__APART
+    for (l = 0; l < lanes; ++l) {
+        yr[l] = ur[l];
+        yi[l] = ui[l];
+    }
+    for (j = 1; 2 * j < r; ++j) {
+        const double ar = wr[j * turn], ai = wi[j * turn];
+        const double br = wr[(r - j) * turn], bi = wi[(r - j) * turn];
+        double *const pr = yr + j * next, *const pi = yi + j * next;
+        double *const qr = yr + (r - j) * next, *const qi = yi + (r - j) * next;
+        for (l = 0; l < lanes; ++l) {
+            ur[l] = xr[l];
+            ui[l] = xi[l];
+            vr[l] = vi[l] = 0;
+        }
+        for (k = 1, root = j; 2 * k < r; ++k, root = root + j < r ? root + j : root + j - r) {
+            const double c = wr[root * unit], s = wi[root * unit];
             for (l = 0; l < lanes; ++l) {
-                sr[l] += xr[l] * wr - xi[l] * wi;
-                si[l] += xr[l] * wi + xi[l] * wr;
+                ur[l] += sr[k][l] * c;
+                ui[l] += si[k][l] * c;
+                vr[l] -= di[k][l] * s;
+                vi[l] += dr[k][l] * s;
             }
         }
+        QNNRT_IR__APART
         for (l = 0; l < lanes; ++l) {
-            yr[l] = sr[l] * tr - si[l] * ti;
-            yi[l] = sr[l] * ti + si[l] * tr;
+            const double re = ur[l] + vr[l], im = ui[l] + vi[l];
+            const double less = ur[l] - vr[l], lower = ui[l] - vi[l];
+            pr[l] = re * ar - im * ai;
+            pi[l] = re * ai + im * ar;
+            qr[l] = less * br - lower * bi;
+            qi[l] = less * bi + lower * br;
         }
     }
 }
 
-/* The same for 4 elements, whose roots are 1, -i, -1 and i. */
-static inline void qnnrt_ir__dft_fly4(const qnnrt_ir__dft *d, int lanes, const qnnrt_ir__lines *x,
-                                      int64_t at, int64_t far, qnnrt_ir__lines *y, int64_t to,
-                                      int64_t next, int64_t turn)
+/* The same for 2 elements. */
+QNNRT_IR__INLINE void qnnrt_ir__dft_fly2(const qnnrt_ir__dft *d, int lanes, const double *xr,
+                                         const double *xi, int64_t far, double *yr, double *yi,
+                                         int64_t next, int64_t turn)
+{
+    const double wr = d->turns.re[turn], wi = d->turns.im[turn];
+    int l;
+    QNNRT_IR__APART
+    for (l = 0; l < lanes; ++l) {
+        const double re = xr[l] - xr[l + far], im = xi[l] - xi[l + far];
+        yr[l] = xr[l] + xr[l + far];
+        yi[l] = xi[l] + xi[l + far];
+        yr[l + next] = re * wr - im * wi;
+        yi[l + next] = re * wi + im * wr;
+    }
+}
+
+/* And for 4 elements, whose roots are 1, -i, -1 and i. */
+QNNRT_IR__INLINE void qnnrt_ir__dft_fly4(const qnnrt_ir__dft *d, int lanes, const double *xr,
+                                         const double *xi, int64_t far, double *yr, double *yi,
+                                         int64_t next, int64_t turn)
 {
     const double *const wr = d->turns.re, *const wi = d->turns.im;
     const double ar = wr[turn], ai = wi[turn], br = wr[2 * turn], bi = wi[2 * turn];
     const double cr = wr[3 * turn], ci = wi[3 * turn];
-    const double *xr = x->re + at * lanes, *xi = x->im + at * lanes;
-    double *yr = y->re + to * lanes, *yi = y->im + to * lanes;
     int l;
-    far *= lanes;
-    next *= lanes;
+    QNNRT_IR__APART
     for (l = 0; l < lanes; ++l) {
         const double pr = xr[l] + xr[l + 2 * far], pi = xi[l] + xi[l + 2 * far];
         const double mr = xr[l] - xr[l + 2 * far], mi = xi[l] - xi[l + 2 * far];
@@ -8457,7 +8572,7 @@ static inline void qnnrt_ir__dft_fly4(const qnnrt_ir__dft *d, int lanes, const q
 }
 
 /* Transform lines in place, stage by stage (Stockham). */
-static inline void qnnrt_ir__dft_stages(const qnnrt_ir__dft *d, int lanes, qnnrt_ir__lines *x)
+QNNRT_IR__INLINE void qnnrt_ir__dft_stages(const qnnrt_ir__dft *d, int lanes, qnnrt_ir__lines *x)
 {
     qnnrt_ir__lines from = *x, to = d->work;
     int64_t left = d->n, step = 1, p, q;
@@ -8468,10 +8583,15 @@ static inline void qnnrt_ir__dft_stages(const qnnrt_ir__dft *d, int lanes, qnnrt
         left /= r;
         for (p = 0; p < left; ++p)
             for (q = 0; q < step; ++q) {
-                if (r == 4) qnnrt_ir__dft_fly4(d, lanes, &from, q + step * p, step * left, &to,
-                                               q + step * 4 * p, step, p * step);
-                else qnnrt_ir__dft_fly(d, r, lanes, &from, q + step * p, step * left, &to,
-                                       q + step * r * p, step, p * step);
+                const int64_t at = (q + step * p) * lanes, far = step * left * lanes;
+                const int64_t y = (q + step * r * p) * lanes, next = step * lanes;
+                const double *const re = from.re + at, *const im = from.im + at;
+                if (r == 4) qnnrt_ir__dft_fly4(d, lanes, re, im, far, to.re + y, to.im + y, next,
+                                               p * step);
+                else if (r == 2) qnnrt_ir__dft_fly2(d, lanes, re, im, far, to.re + y, to.im + y,
+                                                    next, p * step);
+                else qnnrt_ir__dft_fly(d, r, lanes, re, im, far, to.re + y, to.im + y, next,
+                                       p * step);
             }
         step *= r;
         from = to;
@@ -8482,32 +8602,58 @@ static inline void qnnrt_ir__dft_stages(const qnnrt_ir__dft *d, int lanes, qnnrt
     memcpy(x->im, from.im, (size_t)(d->n * lanes) * sizeof(double));
 }
 
+static void qnnrt_ir__dft_lanes(const qnnrt_ir__dft *d, qnnrt_ir__lines *x)
+{
+    qnnrt_ir__dft_stages(d, QNNRT_IR__LANES, x);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2,fma")))
+static void qnnrt_ir__dft_lanes_wide(const qnnrt_ir__dft *d, qnnrt_ir__lines *x)
+{
+    qnnrt_ir__dft_stages(d, QNNRT_IR__LANES, x);
+}
+#endif
+
+/* Set y to lines times the numbers of one. */
+static void qnnrt_ir__dft_times(const qnnrt_ir__lines *x, const qnnrt_ir__lines *by, int64_t n,
+                                int lanes, qnnrt_ir__lines *y)
+{
+    int64_t k, at;
+    for (k = 0, at = 0; k < n; ++k) {
+        const double r = by->re[k], i = by->im[k];
+        const int64_t end = at + lanes;
+        QNNRT_IR__APART
+        for (; at < end; ++at) {
+            const double re = x->re[at], im = x->im[at];
+            y->re[at] = re * r - im * i;
+            y->im[at] = re * i + im * r;
+        }
+    }
+}
+
 static void qnnrt_ir__dft_run(const qnnrt_ir__dft *d, int lanes, qnnrt_ir__lines *x)
 {
-    const qnnrt_ir__lines *c = &d->chirp, *f = &d->filter;
+    const size_t rest = d->inner != NULL ? (size_t)((d->inner->n - d->n) * lanes) : 0;
     qnnrt_ir__lines wide = d->wide, turned;
-    int64_t k;
-    if (d->stages > 0 && lanes == QNNRT_IR__LANES) qnnrt_ir__dft_stages(d, QNNRT_IR__LANES, x);
-    else if (d->stages > 0) qnnrt_ir__dft_stages(d, 1, x);
-    if (d->inner == NULL) return;
-    memset(wide.re, 0, (size_t)(d->inner->n * lanes) * sizeof(double));
-    memset(wide.im, 0, (size_t)(d->inner->n * lanes) * sizeof(double));
-    for (k = 0; k < d->n * lanes; ++k) {
-        wide.re[k] = x->re[k] * c->re[k / lanes] - x->im[k] * c->im[k / lanes];
-        wide.im[k] = x->re[k] * c->im[k / lanes] + x->im[k] * c->re[k / lanes];
-    }
-    qnnrt_ir__dft_run(d->inner, lanes, &wide);
-    for (k = 0; k < d->inner->n * lanes; ++k) {
-        const double re = wide.re[k], im = wide.im[k];
-        wide.re[k] = re * f->re[k / lanes] - im * f->im[k / lanes];
-        wide.im[k] = re * f->im[k / lanes] + im * f->re[k / lanes];
-    }
-    turned.re = wide.im;                     /* with the parts exchanged it is the inverse one */
-    turned.im = wide.re;
-    qnnrt_ir__dft_run(d->inner, lanes, &turned);
-    for (k = 0; k < d->n * lanes; ++k) {
-        x->re[k] = wide.re[k] * c->re[k / lanes] - wide.im[k] * c->im[k / lanes];
-        x->im[k] = wide.re[k] * c->im[k / lanes] + wide.im[k] * c->re[k / lanes];
+    if (d->inner != NULL) {
+        qnnrt_ir__dft_times(x, &d->chirp, d->n, lanes, &wide);
+        memset(wide.re + d->n * lanes, 0, rest * sizeof(double));
+        memset(wide.im + d->n * lanes, 0, rest * sizeof(double));
+        qnnrt_ir__dft_run(d->inner, lanes, &wide);
+        qnnrt_ir__dft_times(&wide, &d->filter, d->inner->n, lanes, &wide);
+        turned.re = wide.im;                 /* with the parts exchanged it is the inverse one */
+        turned.im = wide.re;
+        qnnrt_ir__dft_run(d->inner, lanes, &turned);
+        qnnrt_ir__dft_times(&wide, &d->chirp, d->n, lanes, x);
+    } else if (lanes == 1) {
+        qnnrt_ir__dft_stages(d, 1, x);
+#if defined(__x86_64__)
+    } else if (qnnrt_ir__gemm_fuses()) {
+        qnnrt_ir__dft_lanes_wide(d, x);
+#endif
+    } else {
+        qnnrt_ir__dft_lanes(d, x);
     }
 }
 
@@ -8553,54 +8699,125 @@ static qnnrt_ir__dft *qnnrt_ir__dft_plan(qnnrt_ir__eval *e, int64_t n, int lanes
     return d;
 }
 
-/* A transform along one dimension, [outer, size, inner]: from x to y, which have other sizes. */
+/* A transform along one dimension, [outer, size, inner], of tensors [.., 1] or [.., 2]. */
 typedef struct qnnrt_ir__along {
-    qnnrt_ir__lines x, y;
-    int64_t         have, make;              /* sizes in x and y */
-    int64_t         inner, count;            /* elements behind the dimension, lines */
-    int             mirror;                  /* 1: the second half of the input says the first */
+    const qnnrt_ir__wide *x;
+    qnnrt_ir__wide  *y;
+    double           scale;
+    int64_t          n, have, make;          /* the length; sizes in x and y */
+    int64_t          inner, count;           /* elements behind the dimension, lines */
+    int              mirror;                 /* 1: the second half of the input says the first */
+    qnnrt_ir__lines  pairs;                  /* exp(-2 pi i k / n), where real numbers are read or
+                                                made in pairs, as a transform of half the length;
+                                                else NULL */
 } qnnrt_ir__along;
 
-/* Copy up to QNNRT_IR__LANES lines, from `line` on, to or from x of a run. */
-static void qnnrt_ir__dft_move(const qnnrt_ir__along *a, int64_t n, int64_t line, int lanes,
-                               qnnrt_ir__lines *at, int back)
+/* Turn the transform of pairs of real numbers, [n / 2], into that of the numbers, [n / 2 + 1];
+   `back`: or the other way, twice as large. */
+static void qnnrt_ir__dft_pairs(const qnnrt_ir__along *a, int lanes, qnnrt_ir__lines *x, int back)
 {
-    const int64_t size = back ? a->make : n;
-    int64_t k;
-    int l;
-    for (l = 0; l < lanes; ++l) {
-        const int64_t outer = (line + l) / a->inner, inner = (line + l) % a->inner;
-        for (k = 0; k < size; ++k) {
-            const int64_t to = k * lanes + l;
-            const int64_t from = a->mirror && !back && k > n / 2 ? n - k : k;
-            const int64_t place = (outer * (back ? a->make : a->have) + from) * a->inner + inner;
-            if (back) {
-                a->y.re[place] = at->re[to];
-                a->y.im[place] = at->im[to];
-            } else {
-                at->re[to] = from < a->have ? a->x.re[place] : 0;
-                at->im[to] = from < a->have ? (from != k ? -a->x.im[place] : a->x.im[place]) : 0;
-            }
+    const int64_t half = a->n / 2;
+    const double scale = back ? 1 : 0.5;
+    int64_t k, l;
+    for (l = 0; l < lanes && !back; ++l) {
+        x->re[half * lanes + l] = x->re[l];
+        x->im[half * lanes + l] = x->im[l];
+    }
+    for (l = 0; l < lanes && back; ++l) x->im[l] = x->im[half * lanes + l] = 0;
+    for (k = 0; 2 * k <= half; ++k) {
+        double *const ar = x->re + k * lanes, *const ai = x->im + k * lanes;
+        double *const br = x->re + (half - k) * lanes, *const bi = x->im + (half - k) * lanes;
+        const double wr = a->pairs.re[k], wi = back ? -a->pairs.im[k] : a->pairs.im[k];
+        for (l = 0; l < lanes; ++l) {
+            const double er = scale * (ar[l] + br[l]), ei = scale * (ai[l] - bi[l]);
+            const double dr = scale * (ar[l] - br[l]), di = scale * (ai[l] + bi[l]);
+            const double pr = dr * wr - di * wi, pi = dr * wi + di * wr;
+            ar[l] = back ? er - pi : er + pi;
+            ai[l] = back ? ei + pr : ei - pr;
+            br[l] = back ? er + pi : er - pi;
+            bi[l] = back ? pr - ei : -ei - pr;
         }
     }
 }
 
-/* Transform all lines, with a length of n. */
-static int qnnrt_ir__dft_along(qnnrt_ir__eval *e, const qnnrt_ir__along *a, int64_t n, int inverse)
+/* Read lines, from `line` on, into `to`. */
+static void qnnrt_ir__dft_read(const qnnrt_ir__along *a, int64_t line, int lanes,
+                               qnnrt_ir__lines *to)
+{
+    const int64_t parts = a->x->dims[a->x->rank - 1], step = a->inner * parts, n = a->n;
+    const int paired = a->pairs.re != NULL && !a->mirror;
+    const int64_t size = a->pairs.re != NULL ? n / 2 + 1 : n;
+    const int64_t most = qnnrt_ir__gemm_least(a->have, a->mirror ? n / 2 + 1 : n);
+    int64_t k, l;
+    if (most < n || parts == 1) memset(to->re, 0, (size_t)(size * lanes) * sizeof(double));
+    if (most < n || parts == 1) memset(to->im, 0, (size_t)(size * lanes) * sizeof(double));
+    for (l = 0; l < lanes; ++l) {
+        const int64_t at =
+            ((line + l) / a->inner * a->have * a->inner + (line + l) % a->inner) * parts;
+        const int64_t next = paired ? at + step : at + 1, far = paired ? 2 * step : step;
+        qnnrt_ir__gemm_copy(a->x, at, NULL, far, paired ? (most + 1) / 2 : most, lanes, to->re + l);
+        qnnrt_ir__gemm_copy(a->x, next, NULL, far, paired ? most / 2 : parts == 2 ? most : 0, lanes,
+                            to->im + l);
+    }
+    for (k = n / 2 + 1; k < n && a->mirror && a->pairs.re == NULL; ++k)
+        for (l = 0; l < lanes; ++l) {
+            to->re[k * lanes + l] = to->re[(n - k) * lanes + l];
+            to->im[k * lanes + l] = -to->im[(n - k) * lanes + l];
+        }
+}
+
+/* Write elements of one line, at `step` from each other. */
+static void qnnrt_ir__dft_put(const qnnrt_ir__along *a, int64_t at, int64_t step, int64_t count,
+                              int lanes, const double *from)
+{
+    const int narrow = a->y->dtype == QNNRT_DTYPE_F32;
+    int64_t k;
+    float f;
+    for (k = 0; k < count && narrow; ++k, at += step, from += lanes) {
+        f = (float)(a->scale * *from);
+        memcpy(qnnrt_ir__wide_room(a->y, at), &f, sizeof f);
+    }
+    for (; k < count; ++k, at += step, from += lanes)
+        qnnrt_ir__wide_put(a->y, at, a->scale * *from);
+}
+
+static void qnnrt_ir__dft_write(const qnnrt_ir__along *a, int64_t line, int lanes,
+                                const qnnrt_ir__lines *from)
+{
+    const int64_t parts = a->y->dims[a->y->rank - 1], step = a->inner * parts;
+    const int paired = a->pairs.re != NULL && a->mirror;
+    int64_t l;
+    for (l = 0; l < lanes; ++l) {
+        const int64_t at =
+            ((line + l) / a->inner * a->make * a->inner + (line + l) % a->inner) * parts;
+        const int64_t next = paired ? at + step : at + 1, far = paired ? 2 * step : step;
+        qnnrt_ir__dft_put(a, at, far, paired ? a->make / 2 : a->make, lanes, from->re + l);
+        qnnrt_ir__dft_put(a, next, far, paired ? a->make / 2 : parts == 2 ? a->make : 0, lanes,
+                          from->im + l);
+    }
+}
+
+/* Transform all lines. */
+static int qnnrt_ir__dft_along(qnnrt_ir__eval *e, qnnrt_ir__along *a, int inverse, int paired)
 {
     const int lanes = a->count < QNNRT_IR__LANES ? 1 : QNNRT_IR__LANES;
-    const qnnrt_ir__dft *d = qnnrt_ir__dft_plan(e, n, lanes);
+    const qnnrt_ir__dft *d = qnnrt_ir__dft_plan(e, paired ? a->n / 2 : a->n, lanes);
     qnnrt_ir__lines x, turned;
-    int64_t line = 0;
-    if (d == NULL || !qnnrt_ir__dft_get(e, &x, n * lanes)) return 0;
+    int64_t line = 0, k;
+    memset(&a->pairs, 0, sizeof(a->pairs));
+    if (d == NULL || !qnnrt_ir__dft_get(e, &x, (a->n + 1) * lanes)) return 0;
+    if (paired && !qnnrt_ir__dft_get(e, &a->pairs, a->n / 4 + 1)) return 0;
+    for (k = 0; k <= a->n / 4 && paired; ++k) qnnrt_ir__dft_turn(&a->pairs, k, k, a->n);
     turned.re = x.im;
     turned.im = x.re;
     while (line < a->count) {
         /* The last ones are computed twice, beside others. */
         if (line > a->count - lanes) line = a->count - lanes;
-        qnnrt_ir__dft_move(a, n, line, lanes, &x, 0);
+        qnnrt_ir__dft_read(a, line, lanes, &x);
+        if (paired && inverse) qnnrt_ir__dft_pairs(a, lanes, &x, 1);
         qnnrt_ir__dft_run(d, lanes, inverse ? &turned : &x);
-        qnnrt_ir__dft_move(a, n, line, lanes, &x, 1);
+        if (paired && !inverse) qnnrt_ir__dft_pairs(a, lanes, &x, 0);
+        qnnrt_ir__dft_write(a, line, lanes, &x);
         line += lanes;
     }
     return 1;
@@ -8610,38 +8827,36 @@ static int qnnrt_ir__dft_along(qnnrt_ir__eval *e, const qnnrt_ir__along *a, int6
    fewer lines then. */
 static int qnnrt_ir__eval_fft(qnnrt_ir__eval *e)
 {
-    const qnnrt_ir__wide *x = &e->in[0], *y = e->out;
     const int inverse = qnnrt_ir_int(e->node, "inverse", 0) != 0;
     const int half = qnnrt_ir_int(e->node, "onesided", 0) != 0;
-    const double scale = qnnrt_ir_float(e->node, "scale", 1);
-    const int64_t parts = x->dims[x->rank - 1], made = y->dims[y->rank - 1];
-    int64_t axes[QNNRT_IR_RANK], length[QNNRT_IR_RANK], count = x->count / parts, k, outer;
+    int64_t axes[QNNRT_IR_RANK], length[QNNRT_IR_RANK], outer;
     const size_t n = qnnrt_ir_ints(e->node, "dim", axes);
-    qnnrt_ir__wide now = *x;
+    qnnrt_ir__wide from = e->in[0], to, flat;
     qnnrt_ir__along a;
     size_t i;
     qnnrt_ir_ints(e->node, "length", length);
     memset(&a, 0, sizeof(a));
-    now.dims[now.rank - 1] = 1;
-    if (!qnnrt_ir__dft_get(e, &a.y, count)) return 0;
-    for (k = 0; k < count; ++k) {
-        a.y.re[k] = qnnrt_ir__wide_f(x, k * parts);
-        if (parts == 2) a.y.im[k] = qnnrt_ir__wide_f(x, k * parts + 1);
-    }
-    for (i = 0; i < n; ++i) {
+    for (i = 0; i < n; ++i, from = to) {
         const size_t at = inverse ? i : n - 1 - i;
         const uint32_t axis = (uint32_t)axes[at];
-        a.x = a.y;
-        qnnrt_ir__wide_split(&now, axis, &outer, &a.have, &a.inner);
+        const int halves = half && at == n - 1;
+        flat = from;
+        flat.dims[flat.rank - 1] = 1;
+        qnnrt_ir__wide_split(&flat, axis, &outer, &a.have, &a.inner);
+        a.n = length[at];
         a.count = outer * a.inner;
-        a.make = now.dims[axis] = half && !inverse && at == n - 1 ? length[at] / 2 + 1 : length[at];
-        a.mirror = half && inverse && at == n - 1;
-        if (!qnnrt_ir__dft_get(e, &a.y, a.count * a.make) ||
-            !qnnrt_ir__dft_along(e, &a, length[at], inverse)) return 0;
-    }
-    for (k = 0; k < y->count / made; ++k) {
-        qnnrt_ir__wide_put(e->out, k * made, scale * a.y.re[k]);
-        if (made == 2) qnnrt_ir__wide_put(e->out, k * made + 1, scale * a.y.im[k]);
+        a.make = halves && !inverse ? a.n / 2 + 1 : a.n;
+        a.mirror = halves && inverse;
+        flat.dims[axis] = a.make;
+        flat.dims[flat.rank - 1] = 2;
+        to = *e->out;
+        if (i < n - 1 && (!qnnrt_ir__wide_begin(&to, QNNRT_DTYPE_F64, flat.rank, flat.dims) ||
+                          !qnnrt_ir__wide_make(e->arena, &to, NULL)))
+            return qnnrt_ir__eval_no(e, "out of memory");
+        a.x = &from;
+        a.y = &to;
+        a.scale = i < n - 1 ? 1 : qnnrt_ir_float(e->node, "scale", 1);
+        if (!qnnrt_ir__dft_along(e, &a, inverse, halves && a.n % 2 == 0)) return 0;
     }
     return 1;
 }
