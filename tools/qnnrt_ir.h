@@ -8470,8 +8470,8 @@ QNNRT_IR__INLINE void qnnrt_ir__dft_fly(const qnnrt_ir__dft *d, int r, int lanes
     const double *const wr = d->turns.re, *const wi = d->turns.im;
     double sr[PAIRS][QNNRT_IR__LANES], si[PAIRS][QNNRT_IR__LANES];
     double dr[PAIRS][QNNRT_IR__LANES], di[PAIRS][QNNRT_IR__LANES];
-    double ur[QNNRT_IR__LANES], ui[QNNRT_IR__LANES];         /* what results j and r - j have, and */
-    double vr[QNNRT_IR__LANES], vi[QNNRT_IR__LANES];         /* what one has more, one less */
+    double ur[QNNRT_IR__LANES], ui[QNNRT_IR__LANES];         /* what results j and r - j have, */
+    double vr[QNNRT_IR__LANES], vi[QNNRT_IR__LANES];         /* and what one has more, one less */
     const int64_t unit = d->n / r;           /* from root to root */
     int j, k, l, root;
     for (l = 0; l < lanes; ++l) {
