@@ -187,6 +187,9 @@ typedef struct qnnrt_og {
     uint64_t                     read;       /* attributes of it that were read, a bit each */
     const char                  *source;     /* "node NAME (OP)", in the memory of the graph */
     int                          failed;     /* 1: a finding concerns it */
+    qnnrt_og__value                    nothing;
+       /* what is made after a finding: converters look at it
+                                                      in place of what they could not make */
     uint32_t                     depth, nodes;
 } qnnrt_og;
 
@@ -258,6 +261,14 @@ static const qnnrt_og__name *qnnrt_og__scope_find(const qnnrt_og__scope *scope, 
         if (name->text != NULL) return name;
     }
     return NULL;
+}
+
+/* A number as an integer, cut; what int64 does not hold becomes its end, NaN 0. */
+static int64_t qnnrt_og__whole(double number)
+{
+    if (number != number) return 0;
+    if (number >= 9.2e18) return INT64_MAX;
+    return number <= -9.2e18 ? INT64_MIN : (int64_t)number;
 }
 
 /* Return the dtype of graphs for a type of ONNX; UNDEFINED: there is none. */
@@ -472,7 +483,7 @@ static int qnnrt_og__reader_attr(qnnrt_og__reader *r, qnnrt_ir_attr *arg)
     if (qnnrt_og__reader_take(r, ':')) {
         char *end;
         arg->f = strtod(r->at, &end);
-        arg->i = (int64_t)arg->f;
+        arg->i = qnnrt_og__whole(arg->f);
         arg->kind = memchr(r->at, '.', (size_t)(end - r->at)) != NULL ? QNNRT_IR_FLOAT
                                                                      : QNNRT_IR_INT;
         r->at = end;
@@ -551,7 +562,7 @@ static int qnnrt_og__reader_value(qnnrt_og__reader *r, qnnrt_ir_attr *arg, int64
         arg->f = strtod(begin, &end);
         r->at = end;
         arg->kind = strcspn(begin, ".ein") < (size_t)(end - begin) ? QNNRT_IR_FLOAT : QNNRT_IR_INT;
-        if (arg->kind == QNNRT_IR_INT) arg->i = (int64_t)arg->f;
+        if (arg->kind == QNNRT_IR_INT) arg->i = qnnrt_og__whole(arg->f);
     }
     return 1;
 }
@@ -596,7 +607,7 @@ static qnnrt_og__value *qnnrt_og__make(qnnrt_og *b, const char *recipe, ...)
     qnnrt_og__reader r;
     qnnrt_og__value *value = NULL;
     size_t i;
-    if (b->failed) return NULL;
+    if (b->failed) return &b->nothing;
     memset(&r, 0, sizeof(r));
     r.b = b;
     r.at = recipe;
@@ -610,7 +621,7 @@ static qnnrt_og__value *qnnrt_og__make(qnnrt_og *b, const char *recipe, ...)
         if (to != 0) r.letters[to - 'a'] = value;
     } while (qnnrt_og__reader_take(&r, ';'));
     va_end(r.args);
-    return b->failed ? NULL : value;
+    return b->failed || value == NULL ? &b->nothing : value;
 }
 
 /* =====================================================================================
@@ -636,10 +647,11 @@ static qnnrt_og__value *qnnrt_og__constant(qnnrt_og *b, qnnrt_dtype dtype, uint3
                                            const void *data, void **room)
 {
     qnnrt_og__value *value;
-    if (b->failed) return NULL;
+    if (b->failed) return &b->nothing;
     value = qnnrt_ir_add_constant(b->ir, "constant", dtype, rank, dims, data, room);
-    if (value == NULL) qnnrt_og__fail_memory(b);
-    return value;
+    if (value != NULL) return value;
+    qnnrt_og__fail_memory(b);
+    return &b->nothing;
 }
 
 /* Make a constant of numbers, each converted to a dtype. */
@@ -651,9 +663,9 @@ static qnnrt_og__value *qnnrt_og__numbers(qnnrt_og *b, qnnrt_dtype dtype, uint32
     qnnrt_og__value *value = qnnrt_og__constant(b, dtype, rank, dims, NULL, &room);
     const size_t bytes = qnnrt_ir_dtype_bytes(dtype);
     size_t i;
-    if (value == NULL) return NULL;
-    for (i = 0; i < value->count; ++i)
-        qnnrt_ir_element_put((char *)room + i * bytes, dtype, (int64_t)numbers[i], numbers[i]);
+    for (i = 0; room != NULL && i < value->count; ++i)
+        qnnrt_ir_element_put((char *)room + i * bytes, dtype, qnnrt_og__whole(numbers[i]),
+                             numbers[i]);
     return value;
 }
 
@@ -696,7 +708,7 @@ static int64_t qnnrt_og__element_int(const qnnrt_og__value *value, uint64_t i)
 {
     const char *at = (const char *)value->data + i * qnnrt_ir_dtype_bytes(value->dtype);
     if (qnnrt_ir_dtype_kind(value->dtype) == 2)
-        return (int64_t)qnnrt_ir_element_float(at, value->dtype);
+        return qnnrt_og__whole(qnnrt_ir_element_float(at, value->dtype));
     return qnnrt_ir_element_int(at, value->dtype);
 }
 
@@ -756,7 +768,8 @@ static qnnrt_og__value *qnnrt_og__cast(qnnrt_og *b, qnnrt_og__value *value, qnnr
             { QNNRT_DTYPE_I16, -32768, 32767 },
     };
     size_t i;
-    if (b->failed || value == NULL || value->dtype == dtype) return value;
+    if (b->failed) return &b->nothing;
+    if (value == NULL || value->dtype == dtype) return value;
     /* What does not fit is undefined in ONNX. Clipped, libraries can prove that all does. */
     for (i = 0; i < 3 && qnnrt_ir_dtype_kind(value->dtype) == 2 && value->data == NULL; ++i)
         if (small[i].dtype == dtype)
@@ -769,7 +782,7 @@ static qnnrt_og__value *qnnrt_og__cast(qnnrt_og *b, qnnrt_og__value *value, qnnr
 static qnnrt_og__value *qnnrt_og__view(qnnrt_og *b, qnnrt_og__value *value, const int64_t *dims,
                                        uint32_t rank)
 {
-    if (b->failed) return NULL;
+    if (b->failed) return &b->nothing;
     if (value->rank == rank && memcmp(value->dims, dims, rank * sizeof(*dims)) == 0) return value;
     return qnnrt_og__make(b, "view.default(%v, size=%l)", value, dims, (int)rank);
 }
@@ -823,28 +836,60 @@ static void qnnrt_og__do_mod(qnnrt_og *b)
     if (qnnrt_og__int(b, "fmod", 0)) b->out[0] = qnnrt_og__make(b, "fmod.Tensor(a, b)");
     else if (!real || b->in[1]->data != NULL) b->out[0] =
         qnnrt_og__make(b, "remainder.Tensor(a, b)");
-    else                                     /* libraries do not divide by infinity */
+    else                                     /* libraries do not round what is infinite */
         b->out[0] = qnnrt_og__make(b, "n = lt.Scalar(mul.Tensor(sign.default(a), sign.default(b)), "
-                                      "other=0.0); "
-                                      "r = where.self(lt.Tensor(abs.default(a), abs.default(b)), "
-                                     "where.self(n, add.Tensor(a, b), a), remainder.Tensor(a, b)); "
-                                     "where.self(isnan.default(b), b, where.self(isinf.default(a), "
-                                      "sub.Tensor(a, a), r))");
+                                      "other=0.0); r = where.self(lt.Tensor(abs.default(a), "
+                                      "abs.default(b)), where.self(n, add.Tensor(a, b), a), "
+                                "remainder.Tensor(a, b)); u = logical_or.default(isinf.default(a), "
+                                  "logical_or.default(isnan.default(b), eq.Scalar(b, other=0.0))); "
+                                      "where.self(u, div.Tensor(sub.Tensor(a, a), b), r)");
 }
 
-/* An infinite constant is told to the comparison itself: lowering makes it the largest number. */
+/* Comparison with an infinite constant, which lowering would make the largest number. That the
+   largest element is -infinity means that all are, which libraries do not lose. */
 static void qnnrt_og__do_equal(qnnrt_og *b)
 {
     int i;
     for (i = 0; i < 2; ++i) {
-        const qnnrt_og__value *x = b->in[1 - i], *c = b->in[i];
+        qnnrt_og__value *x = b->in[1 - i];
+        const qnnrt_og__value *c = b->in[i];
+        const qnnrt_ir_node *most = qnnrt_ir_producer(x);
+        int64_t axes[QNNRT_IR_RANK];
         if (c->data == NULL || c->count != 1 || c->rank > x->rank || x->data != NULL ||
             qnnrt_ir_dtype_kind(c->dtype) != 2 ||
                 fabs(qnnrt_og__element_float(c, 0)) < HUGE_VAL) continue;
-        b->out[0] = qnnrt_og__make(b, "eq.Scalar(%v, other=%f)", x, qnnrt_og__element_float(c, 0));
+        if (most != NULL && qnnrt_ir_is(most, "amax.default") &&
+            qnnrt_og__element_float(c, 0) < 0) {
+            const int count = (int)qnnrt_ir_ints(most, "dim", axes);
+            b->out[0] = qnnrt_og__make(b, "all.dims(eq.Scalar(%v, other=-inf), dim=%l, keepdim=%b)",
+                                       most->inputs[0], axes, count,
+                                       qnnrt_ir_int(most, "keepdim", 0) != 0);
+        } else {
+            b->out[0] = qnnrt_og__make(b, "eq.Scalar(%v, other=%f)", x,
+                                       qnnrt_og__element_float(c, 0));
+        }
         return;
     }
     b->out[0] = qnnrt_og__make(b, "eq.Tensor(a, b)");
+}
+
+/* A known number is told to the operator itself: constants are clipped to what a library holds. */
+static void qnnrt_og__do_where(qnnrt_og *b)
+{
+    const qnnrt_og__value *x = b->in[1], *y = b->in[2];
+    const int one = x->data != NULL && x->count == 1 && x->rank <= b->in[0]->rank &&
+                    qnnrt_ir_dtype_kind(x->dtype) == 2 && x->dtype == QNNRT_DTYPE_F32;
+    const int two = y->data != NULL && y->count == 1 && y->rank <= b->in[0]->rank &&
+                    qnnrt_ir_dtype_kind(y->dtype) == 2 && y->dtype == QNNRT_DTYPE_F32;
+    if (b->in[0]->data != NULL) b->out[0] = qnnrt_og__make(b, "where.self(a, b, c)");
+    else if (one && two) b->out[0] = qnnrt_og__make(b, "where.Scalar(a, self=%f, other=%f)",
+                                                    qnnrt_og__element_float(x, 0),
+                                                        qnnrt_og__element_float(y, 0));
+    else if (one) b->out[0] = qnnrt_og__make(b, "where.ScalarSelf(a, c, self=%f)",
+                                             qnnrt_og__element_float(x, 0));
+    else if (two) b->out[0] = qnnrt_og__make(b, "where.ScalarOther(a, b, other=%f)",
+                                             qnnrt_og__element_float(y, 0));
+    else b->out[0] = qnnrt_og__make(b, "where.self(a, b, c)");
 }
 
 static void qnnrt_og__do_shift(qnnrt_og *b)
@@ -1055,7 +1100,7 @@ static void qnnrt_og__do_constant_of_shape(qnnrt_og *b)
                                    number, qnnrt_ir_dtype_name(dtype));
     else
         b->out[0] = qnnrt_og__make(b, "full.default(size=%l, fill_value=%i, dtype=%s)", dims, rank,
-                                   (int64_t)number, qnnrt_ir_dtype_name(dtype));
+                                   qnnrt_og__whole(number), qnnrt_ir_dtype_name(dtype));
 }
 
 static void qnnrt_og__do_shape(qnnrt_og *b)
@@ -1205,7 +1250,7 @@ static qnnrt_og__value *qnnrt_og__cat(qnnrt_og *b, qnnrt_og__value **values, siz
     arg.f = (double)axis;
     arg.text = "";
     qnnrt_og__call(b, "cat.default", values, count, &arg, 1, &out, 1);
-    return b->failed ? NULL : out;
+    return b->failed ? &b->nothing : out;
 }
 
 static void qnnrt_og__do_concat(qnnrt_og *b)
@@ -1250,9 +1295,9 @@ static qnnrt_og__value *qnnrt_og__slice(qnnrt_og *b, qnnrt_og__value *x, int64_t
                                         int64_t step)
 {
     int64_t size;
-    if (b->failed) return NULL;
+    if (b->failed) return &b->nothing;
     size = x->dims[axis];
-    if (step == 0) { qnnrt_og__fail(b, QNNRT_E_ARG, "a step is 0"); return NULL; }
+    if (step == 0) { qnnrt_og__fail(b, QNNRT_E_ARG, "a step is 0"); return &b->nothing; }
     if (start < 0) start = start < -size ? -1 : start + size;
     if (end < 0) end = end < -size ? -1 : end + size;
     if (step > 0) {
@@ -1310,7 +1355,7 @@ static qnnrt_og__value *qnnrt_og__expand(qnnrt_og *b, qnnrt_og__value *x, const 
 {
     int64_t dims[QNNRT_IR_RANK];
     uint32_t i, most;
-    if (b->failed) return NULL;
+    if (b->failed) return &b->nothing;
     most = x->rank > rank ? x->rank : rank;
     for (i = 0; i < most; ++i) {
         const int64_t a = i < x->rank ? x->dims[x->rank - 1 - i] : 1;
@@ -1364,10 +1409,10 @@ static qnnrt_og__value *qnnrt_og__pad_axis(qnnrt_og *b, qnnrt_og__value *x, int6
     if (before == 0 && after == 0) return x;
     if (count < 0 || size == 0 || count > (INT64_C(1) << 31) - 1) {
         qnnrt_og__fail(b, QNNRT_E_ARG, "pads do not fit dimension %lld", (long long)axis);
-        return NULL;
+        return &b->nothing;
     }
     at = (int64_t *)qnnrt_og__room(b, (uint64_t)count, sizeof(*at));
-    if (at == NULL) return NULL;
+    if (at == NULL) return &b->nothing;
     for (i = 0; i < count; ++i) {
         const int64_t period = mode == 1 ? 2 * size - 2 : size;
         int64_t p = i - before;
@@ -1385,7 +1430,7 @@ static qnnrt_og__value *qnnrt_og__pad(qnnrt_og *b, qnnrt_og__value *x, const int
 {
     int64_t pads[2 * QNNRT_IR_RANK];
     uint32_t i, any = 0;
-    if (b->failed) return NULL;
+    if (b->failed) return &b->nothing;
     for (i = 0; i < x->rank; ++i) {
         pads[2 * (x->rank - 1 - i)] = before[i];
         pads[2 * (x->rank - 1 - i) + 1] = after[i];
@@ -1530,7 +1575,7 @@ static void qnnrt_og__do_eye_like(qnnrt_og *b)
 
 static void qnnrt_og__do_trilu(qnnrt_og *b)
 {
-    const int64_t k = (int64_t)qnnrt_og__read_number(b, qnnrt_og__in(b, 1), "k", 0);
+    const int64_t k = qnnrt_og__whole(qnnrt_og__read_number(b, qnnrt_og__in(b, 1), "k", 0));
     b->out[0] = qnnrt_og__make(b, qnnrt_og__int(b, "upper", 1) ? "triu.default(a, diagonal=%i)"
                                                                : "tril.default(a, diagonal=%i)", k);
 }
@@ -1555,10 +1600,10 @@ static qnnrt_og__value *qnnrt_og__wrapped(qnnrt_og *b, qnnrt_og__value *at, int6
 {
     uint64_t i;
     int negative = 0;
-    if (b->failed) return NULL;
+    if (b->failed) return &b->nothing;
     qnnrt_og__ranged(at, size);
     at = qnnrt_og__cast(b, at, QNNRT_DTYPE_I64);
-    if (b->failed) return NULL;
+    if (b->failed) return &b->nothing;
     for (i = 0; at->data != NULL && i < at->count; ++i) negative |= qnnrt_og__element_int(at,
                                                                                           i) < 0;
     if (at->data != NULL && !negative) return at;
@@ -1751,7 +1796,7 @@ static void qnnrt_og__do_scatter_nd(qnnrt_og *b)
 static void qnnrt_og__do_one_hot(qnnrt_og *b)
 {
     qnnrt_og__value *at = b->in[0], *values = b->in[2], *hot;
-    const int64_t depth = (int64_t)qnnrt_og__read_number(b, b->in[1], "depth", 1);
+    const int64_t depth = qnnrt_og__whole(qnnrt_og__read_number(b, b->in[1], "depth", 1));
     const uint32_t rank = at->rank + 1;
     const int64_t axis = qnnrt_og__axis(b, qnnrt_og__int(b, "axis", -1), rank);
     int64_t dims[QNNRT_IR_RANK], count = depth;
@@ -1998,7 +2043,7 @@ static qnnrt_og__value *qnnrt_og__ranks(qnnrt_og *b, qnnrt_og__value *x, int lar
     int64_t dims[3], i, j;
     double *earlier = (double *)qnnrt_og__room(b, (uint64_t)(n * n), sizeof(*earlier));
     qnnrt_og__value *before;
-    if (b->failed) return NULL;
+    if (b->failed) return &b->nothing;
     for (i = 0; i < n; ++i) for (j = 0; j < i; ++j) earlier[i * n + j] = 1;
     dims[0] = 1;
     dims[1] = dims[2] = n;
@@ -2018,8 +2063,7 @@ static qnnrt_og__value *qnnrt_og__ranks(qnnrt_og *b, qnnrt_og__value *x, int lar
 static void qnnrt_og__ranked(qnnrt_og *b, qnnrt_og__value *x, int64_t k, int largest)
 {
     const qnnrt_dtype dtype = x->dtype;
-    const int64_t last = 2, low = dtype == QNNRT_DTYPE_U8 ? 0 : dtype == QNNRT_DTYPE_I8 ? -128 :
-                                  dtype == QNNRT_DTYPE_I16 ? -32768 : -(INT64_C(1) << 31);
+    const int64_t last = 2;
     qnnrt_og__value *hit = qnnrt_og__make(b, "eq.Tensor(unsqueeze.default(%v, dim=1), %v)",
                                           qnnrt_og__ranks(b, x, largest),
                                               qnnrt_og__counted(b, k, 1));
@@ -2032,9 +2076,7 @@ static void qnnrt_og__ranked(qnnrt_og *b, qnnrt_og__value *x, int64_t k, int lar
             qnnrt_og__make(b, "sum.dim_IntList(where.ScalarOther(%v, unsqueeze.default(%v, dim=1),"
                                       " other=0), dim=%l)", hit, x, &last, 1);
     else
-        b->out[0] =
-            qnnrt_og__make(b, "amax.default(where.ScalarOther(%v, unsqueeze.default(%v, dim=1), "
-                                      "other=%i), dim=%l)", hit, x, low, &last, 1);
+        b->out[0] = qnnrt_og__make(b, "gather.default(%v, %v, dim=1)", x, b->out[1]);
     b->out[0] = qnnrt_og__cast(b, b->out[0], dtype);
 }
 
@@ -2047,7 +2089,7 @@ static void qnnrt_og__do_topk(qnnrt_og *b)
     const int64_t axis = qnnrt_og__axis(b, qnnrt_og__int(b, "axis", -1), x->rank), last =
         (int64_t)x->rank - 1;
     const int64_t k = b->opset < 10 ? qnnrt_og__int(b, "k", 1)
-                                    : (int64_t)qnnrt_og__read_number(b, b->in[1], "k", 1);
+                                    : qnnrt_og__whole(qnnrt_og__read_number(b, b->in[1], "k", 1));
     const int largest = qnnrt_og__int(b, "largest", 1) != 0;
     int64_t dims[QNNRT_IR_RANK], rows[2];
     qnnrt_og__value *y;
@@ -2081,7 +2123,8 @@ static void qnnrt_og__do_topk(qnnrt_og *b)
 /* Running sums or products, from the end (reverse), of what is before (exclusive). */
 static void qnnrt_og__running(qnnrt_og *b, const char *recipe, double none)
 {
-    const int64_t axis = qnnrt_og__axis(b, (int64_t)qnnrt_og__read_number(b, b->in[1], "axis", 0),
+    const int64_t axis = qnnrt_og__axis(b, qnnrt_og__whole(qnnrt_og__read_number(b, b->in[1],
+                                                                                 "axis", 0)),
                                         b->in[0]->rank);
     const int reverse = qnnrt_og__int(b, "reverse", 0) != 0;
     int64_t before[QNNRT_IR_RANK], after[QNNRT_IR_RANK];
@@ -2395,7 +2438,7 @@ static qnnrt_og__value *qnnrt_og__det(qnnrt_og *b, qnnrt_og__value *x, int64_t n
 {
     qnnrt_og__value *sum = NULL;
     int64_t k, at[4];
-    if (b->failed) return NULL;
+    if (b->failed) return &b->nothing;
     if (n == 1) return qnnrt_og__make(b,
                                  "select.int(select.int(%v, dim=-1, index=0), dim=-1, index=0)", x);
     for (k = 0; k < n && !b->failed; ++k) {
@@ -2555,7 +2598,7 @@ static qnnrt_og__value *qnnrt_og__deconv(qnnrt_og *b, qnnrt_og__value *x, qnnrt_
     w.n = n;
     if (groups < 1 || weight->dims[0] % groups != 0 || groups > weight->dims[0]) {
         qnnrt_og__fail(b, QNNRT_E_MISMATCH, "groups do not divide the channels");
-        return NULL;
+        return &b->nothing;
     }
     for (i = 0; i < n && !b->failed; ++i) {
         int64_t before[QNNRT_IR_RANK] = { 0 }, after[QNNRT_IR_RANK] = { 0 };
@@ -2577,7 +2620,7 @@ static qnnrt_og__value *qnnrt_og__deconv(qnnrt_og *b, qnnrt_og__value *x, qnnrt_
     }
     w.even = 1;
     weight = qnnrt_og__make(b, "flip.default(%v, dims=%l)", weight, axes, n);
-    if (b->failed) return NULL;
+    if (b->failed) return &b->nothing;
     parts[0] = groups;
     parts[1] = weight->dims[0] / groups;
     memcpy(parts + 2, weight->dims + 1, ((size_t)n + 1) * sizeof(*parts));
@@ -2745,7 +2788,7 @@ static qnnrt_og__value *qnnrt_og__average(qnnrt_og *b, qnnrt_og__value *x,
     const char *const recipe = "avg_pool2d.default(%v, kernel_size=%l, stride=%l, padding=%l, "
                                "count_include_pad=%b)";
     int64_t dims[5], view[4], kernel[2], stride[2], more[2];
-    if (b->failed) return NULL;
+    if (b->failed) return &b->nothing;
     if (w->n == 1)
         return qnnrt_og__make(b, "avg_pool1d.default(%v, kernel_size=%l, stride=%l, padding=%l, "
                                  "count_include_pad=%b)", x, w->kernel, 1, w->stride, 1, pad, 1,
@@ -2757,7 +2800,7 @@ static qnnrt_og__value *qnnrt_og__average(qnnrt_og *b, qnnrt_og__value *x,
     x = qnnrt_og__make(b, recipe, qnnrt_og__view(b, x, view, 4), w->kernel + 1, 2, w->stride + 1,
                        2, pad + 1, 2,
                        counted);
-    if (b->failed) return NULL;
+    if (b->failed) return &b->nothing;
     dims[3] = x->dims[2];
     dims[4] = x->dims[3];
     view[1] = 1;
@@ -2770,7 +2813,7 @@ static qnnrt_og__value *qnnrt_og__average(qnnrt_og *b, qnnrt_og__value *x,
     more[1] = 0;
     x = qnnrt_og__make(b, recipe, qnnrt_og__view(b, x, view, 4), kernel, 2, stride, 2, more, 2,
                        counted);
-    if (b->failed) return NULL;
+    if (b->failed) return &b->nothing;
     dims[2] = x->dims[2];
     return qnnrt_og__view(b, x, dims, 5);
 }
@@ -2787,7 +2830,7 @@ static qnnrt_og__value *qnnrt_og__sums(qnnrt_og *b, qnnrt_og__value *x, const qn
     double *numbers = (double *)qnnrt_og__room(b, (uint64_t)count, sizeof(*numbers));
     int k;
     x = qnnrt_og__window_pad(b, x, w, 0);
-    if (b->failed) return NULL;
+    if (b->failed) return &b->nothing;
     if (!w->dilated) {
         x = qnnrt_og__average(b, x, w, none, 1);
     } else {
@@ -2893,7 +2936,7 @@ static qnnrt_og__value *qnnrt_og__along(qnnrt_og *b, qnnrt_og__value *x, int64_t
 {
     int64_t dims[QNNRT_IR_RANK], flat[3], shape[2];
     qnnrt_og__value *m, *y;
-    if (b->failed) return NULL;
+    if (b->failed) return &b->nothing;
     memcpy(dims, x->dims, sizeof dims);
     shape[0] = out;
     shape[1] = dims[axis];
@@ -2957,7 +3000,7 @@ static void qnnrt_og__resize_row(const qnnrt_og__resize *r, double at, double sc
     const double shrink = r->antialias && scale < 1 ? scale : 1;
     const double reach = (r->mode == 1 ? 1 : 2) / shrink;
     double sum = 0;
-    int64_t i, low = (int64_t)floor(at - reach), high = (int64_t)ceil(at + reach);
+    int64_t i, low = qnnrt_og__whole(floor(at - reach)), high = qnnrt_og__whole(ceil(at + reach));
     if (r->mode == 0) {
         const double down = floor(at), rest = at - down;
         int up = rest > 0.5;
@@ -2984,14 +3027,15 @@ static qnnrt_og__value *qnnrt_og__resize_axis(qnnrt_og *b, qnnrt_og__value *x,
     double *matrix, *inside;
     int64_t k, dims[QNNRT_IR_RANK];
     int any = 0;
-    if (size < 1 || out < 1 || out > (INT64_C(1) << 26) / size) {
+    if (size < 1 || out < 1 || out > (INT64_C(1) << 26) / size || !(r->scale[axis] > 1e-6) ||
+        !(r->scale[axis] < 1e6)) {
         qnnrt_og__fail(b, QNNRT_E_LIMIT, "from %lld to %lld elements", (long long)size,
                        (long long)out);
-        return NULL;
+        return &b->nothing;
     }
     matrix = (double *)qnnrt_og__room(b, (uint64_t)(size * out), sizeof(*matrix));
     inside = (double *)qnnrt_og__room(b, (uint64_t)out, sizeof(*inside));
-    if (b->failed) return NULL;
+    if (b->failed) return &b->nothing;
     for (k = 0; k < out; ++k) {
         const double at = qnnrt_og__resize_at(r, axis, x->rank, k, size);
         inside[k] = r->place != QNNRT_OG__CROP || (at >= 0 && at <= (double)size - 1);
@@ -3037,12 +3081,12 @@ static void qnnrt_og__resize_sizes(qnnrt_og *b, qnnrt_og__resize *r, const qnnrt
         else if (i == 0 || (policy == 1 ? scale < keep : scale > keep)) keep = scale;
         r->scale[axis] = scale;
         r->size[axis] = by_size ? qnnrt_og__element_int(from, (uint64_t)i)
-                                : (int64_t)floor((double)size * scale);
+                                : qnnrt_og__whole(floor((double)size * scale));
     }
     for (i = 0; i < count && policy > 0 && by_size && !b->failed; ++i) {
         const int64_t axis = qnnrt_og__axis(b, axes[i], x->rank);
         r->scale[axis] = keep;
-        r->size[axis] = (int64_t)floor(keep * (double)x->dims[axis] + 0.5);
+        r->size[axis] = qnnrt_og__whole(floor(keep * (double)x->dims[axis] + 0.5));
     }
 }
 
@@ -3185,7 +3229,7 @@ static qnnrt_og__value *qnnrt_og__columns(qnnrt_og *b, int n, const int64_t *ker
             }
             at[k * cells + c] = (double)place;
         }
-    return at == NULL ? NULL : qnnrt_og__numbers(b, QNNRT_DTYPE_I64, 1, &count, at);
+    return at == NULL ? &b->nothing : qnnrt_og__numbers(b, QNNRT_DTYPE_I64, 1, &count, at);
 }
 
 /* Columns back to images: what several columns have is added up. */
@@ -3600,10 +3644,10 @@ static void qnnrt_og__do_rnn(qnnrt_og *b)
 static qnnrt_og__value *qnnrt_og__heads(qnnrt_og *b, qnnrt_og__value *x, int64_t heads)
 {
     int64_t dims[4];
-    if (b->failed || x->rank == 4) return x;
+    if (b->failed || x->rank == 4) return b->failed ? &b->nothing : x;
     if (x->rank != 3 || heads < 1 || x->dims[2] % heads != 0) {
         qnnrt_og__fail(b, QNNRT_E_MISMATCH, "heads do not divide the last dimension of 3");
-        return NULL;
+        return &b->nothing;
     }
     dims[0] = x->dims[0];
     dims[1] = x->dims[1];
@@ -3616,7 +3660,7 @@ static qnnrt_og__value *qnnrt_og__heads(qnnrt_og *b, qnnrt_og__value *x, int64_t
 static qnnrt_og__value *qnnrt_og__unheads(qnnrt_og *b, qnnrt_og__value *x)
 {
     int64_t dims[3];
-    if (b->failed) return NULL;
+    if (b->failed) return &b->nothing;
     dims[0] = x->dims[0];
     dims[1] = x->dims[2];
     dims[2] = x->dims[1] * x->dims[3];
@@ -3631,7 +3675,7 @@ static qnnrt_og__value *qnnrt_og__distances(qnnrt_og *b, int64_t queries, int64_
     dims[0] = dims[1] = 1;
     dims[2] = queries;
     dims[3] = keys;
-    if (b->failed) return NULL;
+    if (b->failed) return &b->nothing;
     for (i = 0; i < queries; ++i)
         for (j = 0; j < keys; ++j) numbers[i * keys + j] = (double)(i - j);
     return qnnrt_og__numbers(b, QNNRT_DTYPE_I32, 4, dims, numbers);
@@ -3742,9 +3786,8 @@ static qnnrt_og__value *qnnrt_og__probabilities(qnnrt_og *b, qnnrt_og__value *q,
                            score);
     if (!b->failed && bias != NULL && !qnnrt_og__sees_all(bias)) {
         const int64_t last = (int64_t)bias->rank - 1;
-        score =
-            qnnrt_og__make(b, "where.ScalarSelf(eq.Scalar(amax.default(%v, dim=%l, keepdim=true), "
-                                  "other=-inf), %v, self=0.0)", bias, &last, 1, score);
+        score = qnnrt_og__make(b, "where.ScalarSelf(all.dims(eq.Scalar(%v, other=-inf), dim=%l, "
+                                  "keepdim=true), %v, self=0.0)", bias, &last, 1, score);
     }
     score = b->failed ? NULL : qnnrt_og__cast(b, score, q->dtype);
     if (mode == 3) shown = score;
@@ -4018,13 +4061,15 @@ static void qnnrt_og__do_dft(qnnrt_og *b)
 {
     const qnnrt_og__value *x = b->in[0];
     const int64_t given = b->opset < 20 ? qnnrt_og__int(b, "axis", 1)
-                                        : (int64_t)qnnrt_og__read_number(b, qnnrt_og__in(b, 2),
-                                                                         "axis", -2);
+                                        : qnnrt_og__whole(qnnrt_og__read_number(b,
+                                                                                qnnrt_og__in(b, 2),
+                                                                                    "axis", -2));
     const int64_t axis = qnnrt_og__axis(b, given, x->rank);
     const int inverse = qnnrt_og__int(b, "inverse", 0) != 0, half =
         qnnrt_og__int(b, "onesided", 0) != 0;
     int64_t length = inverse && half ? 2 * (x->dims[axis] - 1) : x->dims[axis];
-    length = (int64_t)qnnrt_og__read_number(b, qnnrt_og__in(b, 1), "dft_length", (double)length);
+    length = qnnrt_og__whole(qnnrt_og__read_number(b, qnnrt_og__in(b, 1), "dft_length",
+                                                   (double)length));
     if (b->failed || length < 1) { qnnrt_og__fail(b, QNNRT_E_ARG,
                                                   "dft_length is below 1"); return; }
     b->out[0] =
@@ -4037,12 +4082,14 @@ static void qnnrt_og__do_stft(qnnrt_og *b)
 {
     const qnnrt_og__value *x = b->in[0], *window = qnnrt_og__in(b, 2);
     const int half = qnnrt_og__int(b, "onesided", 1) != 0;
-    const int64_t step = (int64_t)qnnrt_og__read_number(b, b->in[1], "frame_step", 1), axis = 2;
+    const int64_t step = qnnrt_og__whole(qnnrt_og__read_number(b, b->in[1], "frame_step", 1)),
+        axis = 2;
     int64_t frames, i, *at;
     int64_t length = window != NULL ? (int64_t)window->count : 0, dims[4];
     qnnrt_og__value *y;
-    if (qnnrt_og__in(b, 3) != NULL) length = (int64_t)qnnrt_og__read_number(b, b->in[3],
-                                                                            "frame_length", 1);
+    if (qnnrt_og__in(b, 3) != NULL) length = qnnrt_og__whole(qnnrt_og__read_number(b, b->in[3],
+                                                                                   "frame_length",
+                                                                                       1));
     if (b->failed || x->rank < 2 || step < 1 || length < 1) {
         qnnrt_og__fail(b, QNNRT_E_ARG, "frame_step, frame_length or the signal do not fit");
         return;
@@ -4086,7 +4133,7 @@ static qnnrt_og__value *qnnrt_og__datatype(qnnrt_og *b, uint32_t rank, const int
 /* A window of cosines: a - b cos(t) + c cos(2 t). */
 static void qnnrt_og__windowed(qnnrt_og *b, double first, double second, double third)
 {
-    const int64_t size = (int64_t)qnnrt_og__read_number(b, b->in[0], "size", 0);
+    const int64_t size = qnnrt_og__whole(qnnrt_og__read_number(b, b->in[0], "size", 0));
     const double turn = (double)(qnnrt_og__int(b, "periodic", 1) ? size : size - 1);
     double *numbers;
     int64_t i;
@@ -4136,7 +4183,7 @@ static void qnnrt_og__do_mel(qnnrt_og *b)
     for (i = 0; i < dims[1]; ++i) {
         for (k = 0; k < 3; ++k) {
             const double hertz = 700 * (pow(10, ((double)(i + k) * step + low) / 2595) - 1);
-            at[k] = (int64_t)floor(floor(in[1] + 1) * hertz / in[2]);
+            at[k] = qnnrt_og__whole(floor(floor(in[1] + 1) * hertz / in[2]));
             if (at[k] < 0 || at[k] >= dims[0]) {
                 qnnrt_og__fail(b, QNNRT_E_ARG, "an edge is outside of the spectrum");
                 return;
@@ -4521,7 +4568,7 @@ static const qnnrt_og__row qnnrt_og__rows[] = {
     { "Trilu", 1, 2, NULL, qnnrt_og__do_trilu },
     { "Unsqueeze", 1, 2, NULL, qnnrt_og__do_unsqueeze },
     { "Upsample", 1, 2, NULL, qnnrt_og__do_upsample },
-    { "Where", 3, 3, "where.self(a, b, c)", NULL },
+    { "Where", 3, 3, NULL, qnnrt_og__do_where },
     { "Xor", 2, 2, "logical_xor.default(a, b)", NULL },
 };
 
@@ -4888,7 +4935,7 @@ static void qnnrt_og__output(qnnrt_og *b, const qnnrt_onnx_value *output)
         qnnrt_og__fail_memory(b);
 }
 
-static void qnnrt_og__whole(qnnrt_og *b)
+static void qnnrt_og__model(qnnrt_og *b)
 {
     const qnnrt_onnx_graph *graph = b->onnx->graph;
     size_t i, names = graph->input_count + graph->initializer_count;
@@ -4918,6 +4965,7 @@ QNNRT_ONNX_GRAPH_API qnnrt_result qnnrt_onnx_to_ir(const qnnrt_onnx *onnx,
     qnnrt_error text;
     qnnrt_og b;
     qnnrt_result result;
+    int i;
     if (out != NULL) *out = NULL;
     qnnrt_error_clear(err);
     if (onnx == NULL || out == NULL)
@@ -4928,11 +4976,16 @@ QNNRT_ONNX_GRAPH_API qnnrt_result qnnrt_onnx_to_ir(const qnnrt_onnx *onnx,
     b.onnx = onnx;
     b.desc = desc != NULL ? desc : &none;
     b.err = err != NULL ? err : &text;
+    b.nothing.name = "";
+    b.nothing.dtype = QNNRT_DTYPE_F32;
+    b.nothing.rank = 4;
+    for (i = 0; i < QNNRT_IR_RANK; ++i) b.nothing.dims[i] = 1;
+    b.nothing.count = 1;
     b.arena.hooks = ir_desc.hooks = b.desc->hooks;
     ir_desc.fold_bytes = b.desc->fold_bytes;
     result = qnnrt_ir_create(onnx->graph->name, &ir_desc, &b.ir, err);
     if (result != QNNRT_OK) return result;
-    qnnrt_og__whole(&b);
+    qnnrt_og__model(&b);
     qnnrt_arena_free(&b.arena);
     if (b.findings > 20) qnnrt_error_add(b.err, "\nand %lu more", (unsigned long)b.findings - 20);
     result = b.findings > 0 ? b.code : qnnrt_ir_tidy(b.ir, err);
