@@ -1072,26 +1072,17 @@ typedef struct qnnrt_lower__strange {
 static uint64_t qnnrt_lower__strange_count(const char *data, uint64_t count, size_t size,
                                            uint64_t ones)
 {
-    const uint32_t low = (uint32_t)ones;
     uint64_t found = 0, i;
-    if (size == 2)
-        for (i = 0; i < count; ++i) {
-            uint16_t bits;
-            memcpy(&bits, data + 2 * i, 2);
-            found += (bits & low) == low;
-        }
-    else if (size == 4)
-        for (i = 0; i < count; ++i) {
-            uint32_t bits;
-            memcpy(&bits, data + 4 * i, 4);
-            found += (bits & low) == low;
-        }
-    else
-        for (i = 0; i < count; ++i) {
-            uint64_t bits;
-            memcpy(&bits, data + 8 * i, 8);
-            found += (bits & ones) == ones;
-        }
+#define QNNRT_LOWER_X(bits_of) \
+    for (i = 0; i < count && size == sizeof(bits_of); ++i) { \
+        bits_of bits; \
+        memcpy(&bits, data + sizeof(bits) * i, sizeof(bits)); \
+        found += (bits & (bits_of)ones) == (bits_of)ones; \
+    }
+    QNNRT_LOWER_X(uint16_t)
+    QNNRT_LOWER_X(uint32_t)
+    QNNRT_LOWER_X(uint64_t)
+#undef QNNRT_LOWER_X
     return found;
 }
 
@@ -2155,6 +2146,21 @@ static void qnnrt_lower__align(qnnrt_lower__job *job, qnnrt_lower__view *views, 
             tensors[k] = qnnrt_lower__reshape(job, tensors[k], a->packed_rank, a->packed);
 }
 
+/* Choose how views with these dims are stored together, for an operator that treats some axes apart
+   from the others (their bits). last: see qnnrt_lower__choose(). */
+static void qnnrt_lower__place_axes(const qnnrt_lower__view *views, size_t count, uint32_t rank,
+                                    const int64_t *dims, uint32_t axes, int32_t last,
+                                    qnnrt_lower__aligned *a)
+{
+    uint32_t mergeable = 0, i;
+    qnnrt_lower__choose(views, count, rank, last, a->order);
+    a->rank = rank;
+    for (i = 0; i < rank; ++i) a->dims[i] = dims[a->order[i]];
+    for (i = 0; i + 1 < rank; ++i)
+        if (((axes >> a->order[i] | axes >> a->order[i + 1]) & 1) == 0) mergeable |= 1u << i;
+    qnnrt_lower__pack(a, mergeable);
+}
+
 /* If only the fastest axis matters, keep the dims that a tensor has already. */
 static int32_t qnnrt_lower__as_rows(qnnrt_lower__job *job, int32_t tensor, uint32_t axes,
                                     qnnrt_lower__aligned *a)
@@ -2176,14 +2182,8 @@ static int32_t qnnrt_lower__as_rows(qnnrt_lower__job *job, int32_t tensor, uint3
 static int32_t qnnrt_lower__arrange(qnnrt_lower__job *job, qnnrt_lower__view *view, uint32_t axes,
                                     int32_t last, qnnrt_lower__aligned *a)
 {
-    uint32_t mergeable = 0, i;
     int32_t tensor;
-    qnnrt_lower__choose(view, 1, view->rank, last, a->order);
-    a->rank = view->rank;
-    for (i = 0; i < a->rank; ++i) a->dims[i] = view->dims[a->order[i]];
-    for (i = 0; i + 1 < a->rank; ++i)
-        if (((axes >> a->order[i] | axes >> a->order[i + 1]) & 1) == 0) mergeable |= 1u << i;
-    qnnrt_lower__pack(a, mergeable);
+    qnnrt_lower__place_axes(view, 1, view->rank, view->dims, axes, last, a);
     tensor = qnnrt_lower__stored(job, view, a->order);
     tensor = qnnrt_lower__as_rows(job, tensor, axes, a);
     return qnnrt_lower__reshape(job, tensor, a->packed_rank, a->packed);
@@ -2221,17 +2221,6 @@ static uint32_t qnnrt_lower__axis(const qnnrt_ir_node *node, const char *name, u
    Needs: >>config >>params >>tensor >>static >>operator
    Knows nothing of: other operators
    ===================================================================================== */
-
-static const char *qnnrt_lower__lookup(const char *const (*table)[2], size_t count, const char *op)
-{
-    size_t i;
-    for (i = 0; i < count; ++i) {
-        const size_t length = strlen(table[i][0]);
-        if (strncmp(table[i][0], op, length) == 0 && (op[length] == '.' || op[length] == '_'))
-            return table[i][1];
-    }
-    return NULL;
-}
 
 static int32_t qnnrt_lower__binary_op(qnnrt_lower__job *job, const char *type, int32_t a, int32_t b)
 {
@@ -2642,7 +2631,7 @@ static qnnrt_lower__view qnnrt_lower__join(qnnrt_lower__job *job, qnnrt_lower__v
     int32_t tensors[QNNRT_LOWER__MOST_INPUTS];
     qnnrt_lower__aligned a;
     qnnrt_lower__params p = qnnrt_lower__params_none();
-    uint32_t mergeable = 0, i;
+    uint32_t i;
     size_t k;
     if (count == 1) return out;
     if (count > QNNRT_LOWER__MOST_INPUTS) {              /* in groups */
@@ -2663,12 +2652,7 @@ static qnnrt_lower__view qnnrt_lower__join(qnnrt_lower__job *job, qnnrt_lower__v
         return out;
     }
     for (k = 1; k < count; ++k) out.dims[axis] += views[k].dims[axis];
-    qnnrt_lower__choose(views, count, out.rank, -1, a.order);
-    a.rank = out.rank;
-    for (i = 0; i < a.rank; ++i) a.dims[i] = out.dims[a.order[i]];
-    for (i = 0; i + 1 < a.rank; ++i)
-        if (a.order[i] != axis && a.order[i + 1] != axis) mergeable |= 1u << i;
-    qnnrt_lower__pack(&a, mergeable);
+    qnnrt_lower__place_axes(views, count, out.rank, out.dims, 1u << axis, -1, &a);
     for (k = 0; k < count; ++k) {
         int64_t own[QNNRT_LOWER__RANK], packed[QNNRT_LOWER__RANK];
         for (i = 0; i < a.rank; ++i) own[i] = views[k].dims[a.order[i]];
@@ -2896,19 +2880,16 @@ static void qnnrt_lower__multiply_axis(qnnrt_lower__job *job, qnnrt_lower__view 
 
 static void qnnrt_lower__do_reduce(qnnrt_lower__job *job)
 {
-    static const char *const table[][2] = {
-        {"mean", "ReduceMean"}, {"sum", "ReduceSum"}, {"amax", "ReduceMax"},
-        {"amin", "ReduceMin"}, {"max", "ReduceMax"}, {"min", "ReduceMin"},
-        {"prod", "ReduceProd"}, {"any", "ReduceSum"}, {"all", "ReduceMin"},
-    };
-    const char *op = job->node->op;
-    const char *type = qnnrt_lower__lookup(table, sizeof(table) / sizeof(table[0]), op);
+    const char *const op = job->node->op;
+    const char *const type = qnnrt_lower__listed("mean.*", op) ? "ReduceMean"
+                             : qnnrt_lower__listed("sum.* any.*", op) ? "ReduceSum"
+                             : qnnrt_lower__listed("amax.* max.*", op) ? "ReduceMax"
+                             : qnnrt_lower__listed("prod.*", op) ? "ReduceProd" : "ReduceMin";
     const qnnrt_lower_target target = job->lower->desc.target;
     const qnnrt_dtype dtype = qnnrt_lower__dtype(job, job->node->outputs[0]->dtype);
     qnnrt_lower__view x = qnnrt_lower__in(job, 0);
     const uint32_t axes = qnnrt_lower__axes(job->node, x.rank);
-    const int test = dtype == QNNRT_DTYPE_BOOL8 || strncmp(op, "any", 3) == 0 ||
-                     strncmp(op, "all", 3) == 0;
+    const int test = dtype == QNNRT_DTYPE_BOOL8 || qnnrt_lower__listed("any.* all.*", op);
     uint32_t i;
     qnnrt_lower__view_cast(job, &x, test ? QNNRT_DTYPE_BOOL8 : dtype);
     if (test)                            /* counted or compared as floats: HTP errs in integers */
