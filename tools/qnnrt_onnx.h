@@ -269,7 +269,8 @@ typedef struct qnnrt_onnx_desc {
             QNNRT_E_MEMORY, QNNRT_E_ARG
    Frees    qnnrt_onnx_free()
    Threads  any
-   Cost     5 ms for 345 nodes in 2.3 MB; raw data are not read, except those of BOOL */
+   Cost     0.8 ms for 860 nodes in 11 MB, of a file in memory; raw data are not read, except those
+            of BOOL */
 QNNRT_ONNX_API qnnrt_result qnnrt_onnx_open(const char *path, const qnnrt_onnx_desc *desc,
                                             qnnrt_onnx **out, qnnrt_error *err);
 
