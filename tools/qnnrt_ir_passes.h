@@ -316,6 +316,12 @@ static qnnrt_result qnnrt_pass__cleanup_run(qnnrt_ir *ir, qnnrt_error *err,
     return result == QNNRT_OK ? qnnrt_pass__visit(ir, err, each, mode) : result;
 }
 
+/* Define a pass that visits all nodes: QNNRT_PASS__VISITS(silu, merge_silu) is
+   qnnrt_ir_pass_silu() with qnnrt_pass__merge_silu(). */
+#define QNNRT_PASS__VISITS(name, each) \
+    QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_##name(qnnrt_ir *ir, qnnrt_error *err) \
+    { return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__##each, 0); }
+
 /* Remove a node that gives back x. If its result is an output of the graph, the producer of x makes
    that value instead, so that it keeps its name. */
 static int qnnrt_pass__cleanup_remove(qnnrt_pass__work *p, qnnrt_ir_node *node, qnnrt_ir_value *x)
@@ -350,10 +356,7 @@ static int qnnrt_pass__cleanup_noop(qnnrt_pass__work *p, qnnrt_ir_node *node)
     return x == NULL || qnnrt_pass__cleanup_remove(p, node, x);
 }
 
-QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_noops(qnnrt_ir *ir, qnnrt_error *err)
-{
-    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__cleanup_noop, 0);
-}
+QNNRT_PASS__VISITS(noops, cleanup_noop)
 
 /* Change a node to another operator with the same inputs, and those of its arguments that the other
    one has. Results after the first are dropped. */
@@ -539,10 +542,7 @@ static int qnnrt_pass__cleanup_all(qnnrt_pass__work *p, qnnrt_ir_node *node)
     return qnnrt_pass__cleanup_native(p, node) && qnnrt_pass__cleanup_writes(p, node);
 }
 
-QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_native(qnnrt_ir *ir, qnnrt_error *err)
-{
-    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__cleanup_all, 0);
-}
+QNNRT_PASS__VISITS(native, cleanup_all)
 
 QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_dead(qnnrt_ir *ir, qnnrt_error *err)
 {
@@ -616,10 +616,14 @@ static qnnrt_result qnnrt_pass__fold_all(qnnrt_ir *ir, qnnrt_pass__fold_limits m
 }
 
 /* Fold when no node overwrites its input any more: elements that change are not constant. */
-static qnnrt_result qnnrt_pass__fold_run(qnnrt_ir *ir, qnnrt_pass__fold_limits most, size_t *count,
-                                           qnnrt_error *err)
+static qnnrt_result qnnrt_pass__fold_run(qnnrt_ir *ir, uint64_t limit, uint64_t left, int weights,
+                                         size_t *count, qnnrt_error *err)
 {
     const qnnrt_result result = qnnrt_ir_pass_inplace(ir, err);
+    qnnrt_pass__fold_limits most;
+    most.limit = limit;
+    most.left = left;
+    most.weights = weights;
     if (count != NULL) *count = 0;
     return result == QNNRT_OK ? qnnrt_pass__fold_all(ir, most, count, err) : result;
 }
@@ -627,21 +631,15 @@ static qnnrt_result qnnrt_pass__fold_run(qnnrt_ir *ir, qnnrt_pass__fold_limits m
 QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_fold(qnnrt_ir *ir, uint64_t limit, size_t *count,
                                                qnnrt_error *err)
 {
-    qnnrt_pass__fold_limits most;
-    most.limit = limit != 0 ? limit : UINT64_C(64) << 20;
-    most.left = UINT64_MAX;
-    most.weights = 0;
-    return qnnrt_pass__fold_run(ir, most, count, err);
+    return qnnrt_pass__fold_run(ir, limit != 0 ? limit : UINT64_C(64) << 20, UINT64_MAX, 0, count,
+                                err);
 }
 
 QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_fold_weights(qnnrt_ir *ir, uint64_t limit, uint64_t total,
                                                        size_t *count, qnnrt_error *err)
 {
-    qnnrt_pass__fold_limits most;
-    most.limit = limit != 0 ? limit : UINT64_C(4) << 20;
-    most.left = total != 0 ? total : UINT64_C(64) << 20;
-    most.weights = 1;
-    return qnnrt_pass__fold_run(ir, most, count, err);
+    return qnnrt_pass__fold_run(ir, limit != 0 ? limit : UINT64_C(4) << 20,
+                                total != 0 ? total : UINT64_C(64) << 20, 1, count, err);
 }
 
 /* =====================================================================================
@@ -1018,10 +1016,7 @@ static int qnnrt_pass__merge_silu(qnnrt_pass__work *p, qnnrt_ir_node *node)
     return 1;
 }
 
-QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_silu(qnnrt_ir *ir, qnnrt_error *err)
-{
-    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__merge_silu, 0);
-}
+QNNRT_PASS__VISITS(silu, merge_silu)
 
 /* Return the input of a node that swaps the last two dimensions, or NULL. */
 static qnnrt_ir_value *qnnrt_pass__merge_swapped(const qnnrt_ir_node *node)
@@ -1060,10 +1055,7 @@ static int qnnrt_pass__merge_matmul(qnnrt_pass__work *p, qnnrt_ir_node *node)
     return 1;
 }
 
-QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_matmul_transpose(qnnrt_ir *ir, qnnrt_error *err)
-{
-    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__merge_matmul, 0);
-}
+QNNRT_PASS__VISITS(matmul_transpose, merge_matmul)
 
 /* Return true if a value has elements in the checkpoint or in the graph. */
 static int qnnrt_pass__merge_static(const qnnrt_ir_value *value)
@@ -1138,15 +1130,12 @@ static int qnnrt_pass__merge_linear(qnnrt_pass__work *p, qnnrt_ir_node *node)
     return 1;
 }
 
-QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_linear(qnnrt_ir *ir, qnnrt_error *err)
-{
-    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__merge_linear, 0);
-}
+QNNRT_PASS__VISITS(linear, merge_linear)
 
 /* =====================================================================================
    BATCH NORM                                                                     >>batch
    Folds batch_norm into convolutions.
-   Needs: >>pass >>cleanup >>match     Knows nothing of: other patterns
+   Needs: >>pass >>match     Knows nothing of: other patterns
    ===================================================================================== */
 
 /* Return element i of a tensor of any alignment; `otherwise` if the tensor is absent. */
@@ -1225,15 +1214,12 @@ static int qnnrt_pass__batch_node(qnnrt_pass__work *p, qnnrt_ir_node *node)
     return 1;
 }
 
-QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_bn_fold(qnnrt_ir *ir, qnnrt_error *err)
-{
-    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__batch_node, 0);
-}
+QNNRT_PASS__VISITS(bn_fold, batch_node)
 
 /* =====================================================================================
    GELU                                                                            >>gelu
    Finds GELU among its multiplications, in any order.
-   Needs: >>pass >>cleanup >>match     Knows nothing of: other patterns
+   Needs: >>pass >>match     Knows nothing of: other patterns
    ===================================================================================== */
 
 /* A product: numbers, and values that are not products themselves. */
@@ -1385,10 +1371,7 @@ static int qnnrt_pass__gelu_node(qnnrt_pass__work *p, qnnrt_ir_node *node)
     return 1;
 }
 
-QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_gelu(qnnrt_ir *ir, qnnrt_error *err)
-{
-    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__gelu_node, 0);
-}
+QNNRT_PASS__VISITS(gelu, gelu_node)
 
 /* =====================================================================================
    ATTENTION                                                                  >>attention
@@ -1587,10 +1570,7 @@ static int qnnrt_pass__attention_node(qnnrt_pass__work *p, qnnrt_ir_node *node)
     return qnnrt_pass__attention_become(p, node, &a, order);
 }
 
-QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_attention(qnnrt_ir *ir, qnnrt_error *err)
-{
-    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__attention_node, 0);
-}
+QNNRT_PASS__VISITS(attention, attention_node)
 
 /* Return true if a value is what expand makes of heads: head by head several times, and in `narrow`
    once. */
@@ -1672,10 +1652,7 @@ static int qnnrt_pass__attention_share(qnnrt_pass__work *p, qnnrt_ir_node *node)
     return 1;
 }
 
-QNNRT_IR_PASSES_API qnnrt_result qnnrt_ir_pass_gqa(qnnrt_ir *ir, qnnrt_error *err)
-{
-    return qnnrt_pass__cleanup_run(ir, err, qnnrt_pass__attention_share, 0);
-}
+QNNRT_PASS__VISITS(gqa, attention_share)
 
 /* =====================================================================================
    TRACE                                                                          >>trace
@@ -3483,12 +3460,13 @@ static qnnrt_pass__span qnnrt_pass__spans_factors(const qnnrt_ir_node *node, uin
     return qnnrt_pass__spans_make(a.low < 0 ? -most : 0, most);
 }
 
-/* Places along a dimension of input 0, or in all of it. */
+/* mode 0: places along a dimension of input 0, or in all of it; 1, 2: before, in or behind the
+   elements of input 0 or 1, or how many there are. */
 static qnnrt_pass__span qnnrt_pass__spans_place(const qnnrt_ir_node *node, uint32_t mode)
 {
-    const qnnrt_ir_value *x = qnnrt_ir_input(node, 0);
-    (void)mode;
-    return qnnrt_pass__spans_make(0, x != NULL && x->count > 0 ? (double)x->count - 1 : 0);
+    const qnnrt_ir_value *x = qnnrt_ir_input(node, mode > 0 ? mode - 1 : 0);
+    const double count = x != NULL ? (double)x->count : 0;
+    return qnnrt_pass__spans_make(0, mode > 0 || count < 1 ? count : count - 1);
 }
 
 /* Products of matrices, with what is added to them. */
@@ -3501,13 +3479,6 @@ static qnnrt_pass__span qnnrt_pass__spans_matrix(const qnnrt_ir_node *node, uint
     const qnnrt_pass__span more = qnnrt_pass__spans_in(node, 0, NULL);
     const double add = first > 0 ? qnnrt_pass__spans_size(more) : 0;
     return qnnrt_pass__spans_make(-size - add, size + add);
-}
-
-/* Places in a row, or how many elements there are. */
-static qnnrt_pass__span qnnrt_pass__spans_found(const qnnrt_ir_node *node, uint32_t row)
-{
-    const qnnrt_ir_value *x = qnnrt_ir_input(node, row);
-    return qnnrt_pass__spans_make(0, x != NULL ? (double)x->count : 0);
 }
 
 /* Elements that take the places of others, or are added to them. */
@@ -3585,8 +3556,8 @@ static const qnnrt_pass__spans_rule qnnrt_pass__spans_rules[] = {
     { "masked_scatter index_fill index_copy", qnnrt_pass__spans_moved, 5 },
     { "scatter scatter_add scatter_reduce put index_add index_reduce index_put",
       qnnrt_pass__spans_joined, 0 },
-    { "searchsorted bincount", qnnrt_pass__spans_found, 0 },
-    { "bucketize", qnnrt_pass__spans_found, 1 },
+    { "searchsorted bincount", qnnrt_pass__spans_place, 1 },
+    { "bucketize", qnnrt_pass__spans_place, 2 },
     { "cat stack", qnnrt_pass__spans_moved, 0xFFFFFFFF },
     { "copy", qnnrt_pass__spans_moved, 2 },
     { "nan_to_num alias detach clone contiguous lift_fresh_copy lift_fresh to "
