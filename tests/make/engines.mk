@@ -54,8 +54,9 @@ $(B)/onnx/cases.txt: tests/onnx/suite.py $(ENGINES_VENV)/.made
 	@$(ENGINES_VENV)/bin/python tests/onnx/suite.py $(@D)
 
 .PHONY: suite-onnx
-## suite-onnx: convert, lower and run the cases of the package onnx (BACKEND=host,ref,cpu,htp; ALL=1: also those out of scope)
+## suite-onnx: convert, lower and run the cases of the package onnx (BACKEND=host,ref,cpu,htp; ALL=1: also those out of scope; TABLE=1: write the table)
 suite-onnx: $(B)/c99/suite_run $(B)/onnx/cases.txt $(B)/libQnnRef.so
-	@for b in $(subst $(comma), ,$(BACKEND)); do case $$b in \
+	@s=0; for b in $(subst $(comma), ,$(BACKEND)); do case $$b in \
 	    host) l=host;; ref) l=$(B)/libQnnRef.so;; cpu) l=$(B)/qnn/2.47/onnxruntime_qnn/libQnnCpu.so;; *) l=$(QNN51)/libQnnHtp.so;; esac; \
-	    $(B)/c99/suite_run --frozen $(if $(ALL),--all) --table $(B)/onnx/$$b.txt $(B)/onnx $$l; done
+	    $(B)/c99/suite_run --frozen $(if $(ALL),--all) --table $(B)/onnx/$$b.txt $(B)/onnx $$l || s=1; done; \
+	    $(if $(TABLE),$(PYTHON) tests/onnx/table.py $(B)/onnx > tests/onnx/table.txt;) exit $$s
