@@ -2380,7 +2380,7 @@ static int qnnrt_ir__shape_grouped(qnnrt_ir__shape *s)
 /* =====================================================================================
    SHAPE OF PLACES                                                          >>shape_index
    Operators that read and write places given by indices, and those that find places.
-   Needs: >>config >>attr >>shape >>shape_math     Knows nothing of: layers, views
+   Needs: >>config >>dtype >>attr >>shape >>shape_math     Knows nothing of: layers, views
    ===================================================================================== */
 
 static int qnnrt_ir__shape_topk(qnnrt_ir__shape *s)
@@ -2440,7 +2440,8 @@ static int qnnrt_ir__shape_counts(qnnrt_ir__shape *s)
                weight->dtype == QNNRT_DTYPE_F32 ? QNNRT_DTYPE_F32 : QNNRT_DTYPE_F64;
     if (weight != NULL && !qnnrt_ir__shape_vector(s, 1, (int64_t)x->count)) return 0;
     return floats ? qnnrt_ir__shape_floats(s, x)
-                  : qnnrt_ir__shape_rank(s, 0, 1, 1) && qnnrt_ir__shape_indices(s, x);
+                  : qnnrt_ir__shape_rank(s, 0, 1, 1) &&
+                    (qnnrt_ir_dtype_kind(x->dtype) == 1 || qnnrt_ir__shape_indices(s, x));
 }
 
 /* searchsorted and bucketize: places in rows, or in one row */
@@ -7409,6 +7410,12 @@ static int qnnrt_ir__eval_scatter(qnnrt_ir__eval *e)
     uint32_t d;
     if (qnnrt_ir__eval_in(e, 2) != NULL) value = e->in[2];
     else if (!qnnrt_ir__eval_scalar(e, "value", &value)) return 0;
+    else if (e->out->whole && !value.whole && e->out->dtype != QNNRT_DTYPE_BOOL8) {
+        index = qnnrt_ir__wide_i(&value, 0);             /* the number becomes an integer first */
+        value.dtype = QNNRT_DTYPE_I64;
+        value.whole = 1;
+        qnnrt_ir__wide_set(&value, 0, index);
+    }
     if (by == '/' || !self) {
         seen = (int64_t *)qnnrt_ir__eval_get(e, x.count, sizeof(*seen));
         if (seen == NULL) return 0;
@@ -9122,7 +9129,8 @@ static int qnnrt_ir__eval_most(qnnrt_ir__eval *e)
                 }
         if (best < 0) qnnrt_ir__wide_put(e->out, k, most);
         else qnnrt_ir__wide_move(e->out, k, x, plane + best);
-        if (e->out_count > 1) qnnrt_ir__wide_set(&e->out[1], k, best < 0 ? 0 : best);
+        if (best < 0) best = (from[0] * s.in[1] + from[1]) * s.in[2] + from[2];
+        if (e->out_count > 1) qnnrt_ir__wide_set(&e->out[1], k, best);
     }
     return 1;
 }

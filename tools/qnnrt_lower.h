@@ -5518,7 +5518,8 @@ static const struct qnnrt_lower__word {
     { "max", 2, "", "ElementWiseMaximum", "ElementWiseMaximum" },
     { "min", 2, "b", NULL, "ElementWiseAnd" },
     { "min", 2, "", "ElementWiseMinimum", "ElementWiseMinimum" },
-    { "pow", 2, "", "ElementWisePower", "ElementWisePower" },
+    { "pow", 2, "", "ElementWisePower", "x x 0 == y 0 < && 1 y ? power" },
+    { "power", 2, "", "ElementWisePower", "ElementWisePower" },     /* but infinity for 0 ** -1 */
     { "==", 2, "", "ElementWiseEqual", "ElementWiseEqual" },
     { "!=", 2, "", "ElementWiseNotEqual", "ElementWiseNotEqual" },
     { "<", 2, "", "ElementWiseLess", "ElementWiseLess" },
@@ -5607,6 +5608,7 @@ static const struct qnnrt_lower__word {
     { "octant", 2, "", "x abs y abs > 1.5707963267948966 x y near atan - x y near atan ?", NULL },
     { "halfturn", 2, "", "y 0 < 3.141592653589793 x y octant - x y octant ?", NULL },
     { "atan2", 2, "", "x 0 < x y halfturn -1 * x y halfturn ?", NULL },
+    { "copysign", 2, "rcRC", "y 0 < 1 y / 0 < || x abs -1 * x abs ?", NULL },     /* of -0 */
     { "copysign", 2, "", "y 0 < x abs -1 * x abs ?", NULL },
 };
 
@@ -5899,6 +5901,21 @@ static int qnnrt_lower__item_words(qnnrt_lower__job *job, const char *words,
 }
 
 /* Let output 0 be what the words of the node compute. */
+/* Return true if a tensor of one number has another type than the small integers beside it, so that
+   PyTorch wraps the number. */
+static int qnnrt_lower__wraps(const qnnrt_ir_node *node)
+{
+    size_t i, k;
+    for (i = 0; i < node->input_count; ++i)
+        for (k = 0; k < node->input_count; ++k) {
+            const qnnrt_ir_value *x = node->inputs[i], *y = node->inputs[k];
+            if (x != NULL && y != NULL && x->rank > 0 && y->rank == 0 && x->dtype != y->dtype &&
+                qnnrt_ir_dtype_kind(x->dtype) == 1 && qnnrt_ir_dtype_bytes(x->dtype) < 4 &&
+                qnnrt_ir_dtype_kind(y->dtype) == 1) return 1;
+        }
+    return 0;
+}
+
 static void qnnrt_lower__do_recipe(qnnrt_lower__job *job)
 {
     const qnnrt_ir_node *node = job->node;
@@ -5913,7 +5930,7 @@ static void qnnrt_lower__do_recipe(qnnrt_lower__job *job)
         if (qnnrt_ir_dtype_kind(node->inputs[i]->dtype) == 2) dtype = job->lower->compute;
         else if (dtype == QNNRT_DTYPE_BOOL8) dtype = QNNRT_DTYPE_I32;
     }
-    if (qnnrt_lower__item_words(job, words, NULL, dtype, &result))
+    if (!qnnrt_lower__wraps(node) && qnnrt_lower__item_words(job, words, NULL, dtype, &result))
         qnnrt_lower__set_view(job, qnnrt_lower__item_view(job, &result, made));
     else
         qnnrt_lower__refuse(job->graph, "Compute it on the host.", "\"%.100s\" is not lowered%s",

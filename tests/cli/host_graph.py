@@ -77,6 +77,18 @@ def ties():
     }
 
 
+def wide():
+    """A float64 between two float32."""
+    shape = [2, 3]
+    return {
+        "graph_inputs": [tensor("x", shape)], "graph_outputs": [tensor("y", shape)],
+        "nodes": [
+            dict(node("to", "aten.to.dtype", [tensor("x", shape)], shape, "float64"), attrs={"dtype": "torch.float64"}),
+            node("exp", "aten.exp.default", [tensor("to", shape, "to", "float64")], shape, "float64"),
+            dict(node("y", "aten.to.dtype", [tensor("exp", shape, "exp", "float64")], shape), attrs={"dtype": "torch.float32"})],
+    }
+
+
 def main():
     graph = {"model_name": "rows", "pytorch_version": "2.10.0", "weights": [], **globals()[sys.argv[2]]()}
     with open(sys.argv[1], "w", encoding="utf-8") as file:

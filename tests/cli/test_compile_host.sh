@@ -89,6 +89,14 @@ for pins in "" "--pin none=host" "--pin none=host --pin relu=host --pin y=host";
 done
 
 # ---- places of the largest value, where float16 does not tell values apart ----
+# ---- float64, which no library has ----
+graph wide
+compile wide 0 'float64 in PyTorch, and computed with fewer digits and a smaller range here' "$tmp/wide.json" --backend_so "$ref" --report "$tmp/wide.txt"
+check wide_report "$(cat "$tmp/wide.txt")" grep -qF 'float64 in PyTorch' "$tmp/wide.txt"
+# shellcheck disable=SC2086  # options
+compile wide_host 0 "plan " "$tmp/wide.json" $cpu --pin to=host --pin exp=host
+lacks wide_host out 'float64'
+
 graph ties
 tie=", 1 tie: other places of values that are equal within the tolerance"
 compile ties 0 "rows                     largest value 1, difference 0, relative 0, SNR 999.0 dB$tie" "$tmp/ties.json" --backend_so "$ref" --fp16 --verify 1

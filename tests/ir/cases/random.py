@@ -67,3 +67,12 @@ run(aten.max_pool2d_with_indices.default, p, [3, 3], [2, 2], [1, 1], [2, 2], Tru
 run(aten.avg_pool2d.default, p, [3, 3], [3, 3], [0, 0], True, False)
 run(aten.avg_pool1d.default, p[0], [3], [2], [0], True, True)
 run(aten.elu.default, torch.tensor([-1.0, math.inf, 0.5]), 2, 3.0, 3)
+run(aten.bincount.default, torch.tensor([0, 2, 2], dtype=torch.uint8), f(3), 4)
+# 0 to a negative power.
+run(aten.pow.Tensor_Tensor, torch.tensor([-1, 0, 2, 0]), torch.tensor([-6, -1, -3, 0]))
+run(aten.pow.Scalar, 0, torch.tensor([-2, 0, 3]))
+# Windows that lie beside the picture; fractions that become integers; a number that wraps.
+run(aten.max_pool1d_with_indices.default, f(1, 1, 1), [3], [], [1], [2], True)
+run(aten.scatter.value_reduce, torch.tensor([[-3, 5]]), 1, torch.tensor([[0]]), -0.5, reduce="multiply")
+run(aten.scatter.value_reduce, torch.tensor([[-3, 5]]), 1, torch.tensor([[1]]), -2.5, reduce="add")
+run(aten.lt.Tensor, u, torch.tensor(-98, dtype=torch.int8))

@@ -247,14 +247,32 @@ int program_lower(aten *a)
     return 1;
 }
 
-/* Say which nodes have numbers where PyTorch has NaN, in --report, too. */
-static void program_say_nan(aten *a)
+/* Say which values of a graph are float64 in PyTorch: no library has that. */
+static void program_doubles(page *p, const qnnrt_lower_graph_info *info)
+{
+    const char *first = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < info->ir->node_count; ++i) {
+        const qnnrt_ir_value *value = info->ir->nodes[i]->outputs[0];
+        if (value->dtype == QNNRT_DTYPE_F64 && count++ == 0) first = value->name;
+    }
+    if (count == 0) return;
+    page_add(p, "note      graph \"%s\": \"%s\"", info->name, first);
+    if (count > 1) page_add(p, " and %lu more", (unsigned long)count - 1);
+    page_add(p, "%s float64 in PyTorch, and computed with fewer digits and a smaller range here\n",
+             count > 1 ? " are" : " is");
+}
+
+/* Say what differs from PyTorch: numbers in place of NaN, and of float64; in --report, too. */
+static void program_say_other(aten *a)
 {
     page p = {NULL, 0, 0};
     for (size_t i = 0; i < a->graph_count; ++i)
         for (size_t k = 0; k < program_steps(a, i); ++k) {
             const qnnrt_lower_graph_info *info = program_step_of(a, i, k).graph;
-            if (info == NULL || info->no_nan == NULL) continue;
+            if (info == NULL) continue;
+            program_doubles(&p, info);
+            if (info->no_nan == NULL) continue;
             page_add(&p, "note      graph \"%s\": where a mask of -infinity leaves nothing of a"
                      " row, \"%s\"", info->name, info->no_nan->name);
             if (info->no_nan_count > 1)
@@ -294,7 +312,7 @@ int program_build(aten *a)
         return program_failed(a, "the library refuses operators of", &err);
     if (a->target.whole) program_loss(a);
     else choices(a);
-    program_say_nan(a);
+    program_say_other(a);
     return a->target.whole || weight_only_kept(a->t, &a->weight_only);
 }
 
