@@ -6574,10 +6574,12 @@ QNNRT_IR_API const char *qnnrt_ir_recipe(const qnnrt_ir_node *node)
     size_t i;
     if (node == NULL || node->info == NULL) return NULL;
     for (i = 0; i < sizeof(qnnrt_ir__recipes) / sizeof(qnnrt_ir__recipes[0]); ++i) {
-        const char *const words = strchr(qnnrt_ir__recipes[i], ':') + 2;
         const char *name = qnnrt_ir__recipes[i];
-        for (; name + 1 < words; name += strcspn(name, " :") + 1)
-            if (qnnrt_ir__recipe_is(node, name)) return words;
+        do {
+            if (*name == *node->info->name && qnnrt_ir__recipe_is(node, name))
+                return strchr(name, ':') + 2;
+            while (*name != ' ' && *name != ':') ++name;
+        } while (*name++ == ' ');
     }
     return NULL;
 }
