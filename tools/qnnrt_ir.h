@@ -2122,7 +2122,8 @@ static int qnnrt_ir__shape_interleave(qnnrt_ir__shape *s)
         return 0;
     }
     if (s->rank > 0) s->dims[axis] = qnnrt_ir__times(s->dims[axis], repeats);
-    return 1;
+    return s->rank > 0 || repeats == 1 ||
+           qnnrt_ir__shape_fail(s, QNNRT_E_MISMATCH, "input 0 has no dimensions");
 }
 
 /* roll: a shift for each of dims, and one without them */

@@ -1743,7 +1743,7 @@ static int32_t qnnrt_lower__tile(qnnrt_lower__job *job, int32_t x, uint32_t rank
     qnnrt_lower__params p = qnnrt_lower__params_none();
     int64_t times[QNNRT_LOWER__RANK];
     uint32_t i;
-    for (i = 0; i < rank; ++i) times[i] = dims[i] / own[i];
+    for (i = 0; i < rank; ++i) times[i] = own[i] != 0 ? dims[i] / own[i] : 1;
     x = qnnrt_lower__reshape(job, x, rank, own);
     qnnrt_lower__numbers(&p, "multiples", QNNRT_DTYPE_U32, times, rank, 0);
     return qnnrt_lower__op(job, "Tile", &x, 1, qnnrt_lower__at(job, x)->dtype, rank, dims, &p);
@@ -2738,7 +2738,7 @@ static void qnnrt_lower__do_interleave(qnnrt_lower__job *job)
     int64_t own[3] = {1, 1, 1}, dims[3];
     uint32_t i;
     int32_t t;
-    if (x.rank != out->rank || dim == NULL || dim->kind == QNNRT_IR_NULL) {
+    if (x.rank == 0 || x.rank != out->rank || dim == NULL || dim->kind == QNNRT_IR_NULL) {
         const int64_t whole = (int64_t)qnnrt_lower__count(x.rank, x.dims);
         qnnrt_lower__view_dims(job, &x, 1, &whole);
     }
@@ -2746,7 +2746,7 @@ static void qnnrt_lower__do_interleave(qnnrt_lower__job *job)
     own[0] *= x.dims[axis];
     for (++i; i < x.rank; ++i) own[2] *= x.dims[x.order[i]];
     memcpy(dims, own, sizeof(dims));
-    dims[1] = x.dims[axis] != 0 ? out->dims[axis] / x.dims[axis] : 1;
+    if (out->rank > 0 && x.dims[axis] != 0) dims[1] = out->dims[axis] / x.dims[axis];
     t = qnnrt_lower__stored(job, &x, x.order);
     qnnrt_lower__set(job, 0, qnnrt_lower__tile(job, t, 3, own, dims), x.order);
 }
