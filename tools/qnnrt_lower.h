@@ -5554,12 +5554,14 @@ static const struct qnnrt_lower__word {
     { "Exp", 1, "", "ElementWiseExp", NULL }, { "log", 1, "", "ElementWiseLog", NULL },
     { "sqrt", 1, "", "ElementWiseSquareRoot", NULL },
     { "Rsqrt", 1, "", "ElementWiseRsqrt", NULL },
-    /* Less the nearest multiple of 2 pi: HTP is 0.005 wrong at 3, 0.07 at 100, but 0.0025 up to 400
-       so: y * 6.25 is exact in float16 (Cody and Waite). */
-    { "turns", 1, "", "x 0.15915494309189535 * round", NULL },
-    { "unturn", 2, "", "x y 6.25 * - y 0.033185307179586477 * -", NULL },
-    { "sin", 1, "hRCH", "x x turns unturn Sin", NULL }, { "sin", 1, "", "ElementWiseSin", NULL },
-    { "cos", 1, "hRCH", "x x turns unturn Cos", NULL }, { "cos", 1, "", "ElementWiseCos", NULL },
+    /* Less the nearest multiple of pi: HTP is 0.005 wrong at 3, 0.07 at 100, but 0.001 up to 256
+       so: y * 3.125 is exact in float16 (Cody and Waite). flip: -1 for odd multiples. */
+    { "turns", 1, "", "x 0.3183098861837907 * round", NULL },
+    { "unturn", 2, "", "x y 3.125 * - y 0.016592653589793116 * -", NULL },
+    { "flip", 1, "", "x x 0.5 * round 2 * - square -2 * 1 +", NULL },
+    { "sin", 1, "hRCH", "x x turns unturn Sin x turns flip *", NULL },
+    { "cos", 1, "hRCH", "x x turns unturn Cos x turns flip *", NULL },
+    { "sin", 1, "", "ElementWiseSin", NULL }, { "cos", 1, "", "ElementWiseCos", NULL },
     { "Sin", 1, "", "ElementWiseSin", NULL }, { "Cos", 1, "", "ElementWiseCos", NULL },
     /* HTP is wrong beyond 32768. */
     { "atan", 1, "hRCH", "x -16384 max 16384 min Atan", NULL },
@@ -5586,8 +5588,9 @@ static const struct qnnrt_lower__word {
     { "log10", 1, "", "x log 0.4342944819032518 *", NULL },
     { "tan", 1, "", "x sin x cos /", NULL },
     { "asin", 1, "", "x 1 x square - sqrt 1 + / atan 2 *", NULL },
-    { "acos", 1, "", "1.5707963267948966 x asin -", NULL },
+    { "acos", 1, "", "1 x - sqrt x 1 + sqrt / atan 2 *", NULL },
     { "sinh", 1, "", "x expm1 x -1 * expm1 - 0.5 *", NULL },
+    { "cosh", 1, "hRCH", "x abs 0.5 * exp x abs 0.5 * exp 0.5 * * x abs -1 * exp 0.5 * +", NULL },
     { "cosh", 1, "", "x exp x -1 * exp + 0.5 *", NULL },
     { "asinh", 1, "", "x abs x abs x finite x finite 1 hypot 1 + / * + log1p x sign *", NULL },
     { "finite", 1, "", "x abs 1e30 min", NULL },

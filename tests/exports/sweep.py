@@ -27,7 +27,6 @@ KNOWN = {
     ("cpu", "gelu_tanh"): (60, MOST),                                      # 1e-7 of x, not 0
     ("htp", "softsign"): (16384, MOST),                                    # a divisor beyond 16384
     ("htp", "asinh"): (16384, MOST),                                       # a sum beyond float16
-    ("htp", "cosh"): (11, 12),                                             # a half of what is beyond float16
     ("htp", "exp2"): (8, 16),                                              # 7e-3: the exponent is float16, too
 }
 
