@@ -671,7 +671,7 @@ TEST(functions_at_the_edges_of_their_domain)
                   { "ElementWiseRound", 0.49999997f, 0.0f },
                   { "ElementWiseRound", -2.5f, -2.0f },
                   { "ElementWiseRound", 3.5f, 4.0f },
-                  { "ElementWiseSign", (float)NAN, (float)NAN },
+                  { "ElementWiseSign", (float)NAN, 0.0f },
                   { "Sigmoid", -200.0f, 0.0f },
                   { "Sigmoid", 200.0f, 1.0f },
                   { "Tanh", -200.0f, -1.0f },
