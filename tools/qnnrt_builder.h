@@ -2276,11 +2276,15 @@ static qnnrt_result qnnrt__compose_refused(qnnrt__build *b, const char *name, qn
         qnnrt_error_add(b->err, ", because of %s", qnnrt__validate_what(b->op, what));
     }
     if (code == QNNRT__ABI_MEM_ALLOC) {
-        b->err->cause = "the HTP has no kernel for an operation with this type or rank, though"
-                        " validation passed; without a chip it has few for float32";
-        qnnrt_error_hint(b->err, QNNRT_E_BACKEND, "On x86-64 set soc_model 57 for float32 graphs;"
-                         " otherwise use float16 tensors inside with Cast at the edges, rank 4 or"
-                         " less, or another operation.");
+        const int chip = b->device_soc != 0 || b->desc.dsp_arch != 0;
+        b->err->cause = chip ? "the HTP has no kernel for an operation of this type, rank or form,"
+                               " though validation passed"
+                             : "no chip was set, and without one the HTP has few kernels for"
+                               " float32";
+        qnnrt_error_hint(b->err, QNNRT_E_BACKEND, !chip ? "Set soc_model, 57 on x86-64."
+                         : failing != NULL ? "Use float16 inside, rank 4 or less, or another"
+                                             " operation."
+                         : "The library names no operation: build parts of the graph to find it.");
     }
     return qnnrt__build_explain(b, "graphFinalize", code);
 }

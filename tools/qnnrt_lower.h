@@ -2527,10 +2527,11 @@ static void qnnrt_lower__cut(qnnrt_lower__job *job, qnnrt_lower__view *x, uint32
                              int64_t first, int64_t count, int64_t step)
 {
     int64_t ranges[3 * QNNRT_LOWER__RANK], own[QNNRT_LOWER__RANK], dims[QNNRT_LOWER__RANK];
+    int64_t inner = 1;
     qnnrt_lower__aligned a;
     qnnrt_lower__params p = qnnrt_lower__params_none();
+    uint32_t i, at, rank;
     int32_t t;
-    uint32_t i, at;
     if (first == 0 && count == x->dims[axis] && step == 1) return;
     if (x->dtype == QNNRT_DTYPE_BOOL8 && job->lower->desc.target == QNNRT_LOWER_HTP) {
         qnnrt_lower__view_cast(job, x, QNNRT_DTYPE_I32); /* HTP cuts no bools */
@@ -2540,16 +2541,26 @@ static void qnnrt_lower__cut(qnnrt_lower__job *job, qnnrt_lower__view *x, uint32
     }
     t = qnnrt_lower__arrange(job, x, 1u << axis, -1, &a);
     at = qnnrt_lower__packed_axis(&a, axis);
-    for (i = 0; i < a.packed_rank; ++i) {
-        ranges[3 * i] = i == at ? first : 0;
-        ranges[3 * i + 1] = i == at ? first + (count - 1) * step + 1 : a.packed[i];
+    rank = a.packed_rank;
+    /* HTP 2.51 does not finalize one of the middle before Transpose and Reshape, but it does with
+       the axes behind it as part of the last. */
+    if (job->lower->desc.target == QNNRT_LOWER_HTP && count == 1 && at > 0)
+        for (; rank > at + 1; --rank) inner *= a.packed[rank - 1];
+    for (i = 0; i < rank; ++i) {
+        ranges[3 * i] = i == at ? first * inner : 0;
+        ranges[3 * i + 1] = i == at ? (first + (count - 1) * step + 1) * inner : a.packed[i];
         ranges[3 * i + 2] = i == at ? step : 1;
-        own[i] = i == at ? count : a.packed[i];
+        own[i] = i == at ? count * inner : a.packed[i];
+    }
+    if (inner != 1) {
+        memcpy(dims, a.packed, sizeof(dims));
+        dims[at] *= inner;
+        t = qnnrt_lower__reshape(job, t, rank, dims);
     }
     memcpy(dims, x->dims, sizeof(dims));
     dims[axis] = count;
-    qnnrt_lower__numbers(&p, "ranges", QNNRT_DTYPE_I32, ranges, a.packed_rank, 3);
-    t = qnnrt_lower__op(job, "StridedSlice", &t, 1, x->dtype, a.packed_rank, own, &p);
+    qnnrt_lower__numbers(&p, "ranges", QNNRT_DTYPE_I32, ranges, rank, 3);
+    t = qnnrt_lower__op(job, "StridedSlice", &t, 1, x->dtype, rank, own, &p);
     memcpy(x->dims, dims, sizeof(dims));
     qnnrt_lower__become(x, t, &a);
 }

@@ -69,6 +69,18 @@ def forms():
     found["planes of one line"] = (lambda x: F.interpolate(x, size=(2, 4, 4), mode="nearest"), torch.randn(2, 1, 1, 1, 2))
     found["sums of windows"] = (lambda x: F.avg_pool2d(x, 3, 1, padding=(1, 0), divisor_override=5), torch.randn(2, 3, 6, 3))
     found["constant behind a comparison"] = (lambda x: torch.where(F.pad(x > 0, (0, 1), value=1), 1.0, -1.0), torch.randn(2, 3))
+    for count in (2, 3):                                       # one of several slices in the middle, and heads in front
+        found["slice, transpose and reshape of %d" % count] = (
+            lambda x, n=count: x.view(n, 16, 4, 3, 16)[..., 1, :].transpose(1, 2).reshape(n * 4, 16, 16), torch.randn(count, 16, 192))
+
+    def hidden(x, low, fill):                                  # rows that two masks hide: those of negative sums, and what follows
+        later, row = torch.ones(8, 8).triu(1) > 0, (x.sum(1) < 0)[:, None]
+        scores = torch.where(later, low, x) if fill else x + later * low
+        return torch.softmax(scores + row * low, -1)
+    for low in (torch.finfo(torch.float32).min, -1e9, -10000.0):
+        for fill in (False, True):
+            found["two masks of %.0e, %s" % (low, "filled" if fill else "added")] = (
+                lambda x, v=low, f=fill: hidden(x, v, f), torch.randn(4, 8, 8) * 3)
     return found
 
 

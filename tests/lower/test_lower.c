@@ -243,6 +243,39 @@ TEST(lower_transposes_once_before_slices_of_the_first_axis)
     qnnrt_ir_free(ir);
 }
 
+/* One of several in the middle: HTP 2.51 cannot finalize that slice before Transpose and Reshape. */
+TEST(lower_slices_the_last_axis_on_htp)
+{
+    static const char text[] = GRAPH(T("x", "[2,5,4,3,6]"), T("y", "[2,5,4,6]"), NODE("y", "select.int", T("x", "[2,5,4,3,6]"),
+        T("y", "[2,5,4,6]"), "\"dim\":3,\"index\":1"));
+    static const struct { qnnrt_lower_target target; uint32_t rank, last; } rows[] = {
+        { QNNRT_LOWER_REF, 4, 6 }, { QNNRT_LOWER_CPU, 4, 6 }, { QNNRT_LOWER_HTP, 3, 18 },
+    };
+    size_t i, k;
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
+        const qnnrt_lower_graph_info *graph;
+        const qnnrt_lower_tensor *x = NULL;
+        qnnrt_lower_desc desc;
+        qnnrt_lower *lower = NULL;
+        qnnrt_ir *ir = NULL;
+        qnnrt_error err;
+        memset(&desc, 0, sizeof(desc));
+        desc.target = rows[i].target;
+        CHECK_EQ(qnnrt_ir_read(text, strlen(text), NULL, &ir, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_ir_check(ir, NULL, NULL, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_create(&desc, &lower, &err), QNNRT_OK);
+        CHECK_EQ(qnnrt_lower_graph(lower, ir, "g", &err), QNNRT_OK);
+        graph = &qnnrt_lower_get_info(lower)->graphs[0];
+        for (k = 0; k < graph->op_count; ++k)
+            if (strcmp(graph->ops[k].type, "StridedSlice") == 0) x = &graph->tensors[graph->ops[k].inputs[0]];
+        CHECK(x != NULL);
+        CHECK_EQ(x->rank, rows[i].rank);
+        CHECK_EQ(x->dims[x->rank - 1], rows[i].last);
+        qnnrt_lower_free(lower);
+        qnnrt_ir_free(ir);
+    }
+}
+
 /* A graph whose inputs are read as indices in every way. */
 #define TYPED(name, shape, dtype) "{\"name\": \"" name "\", \"shape\": " shape ", \"dtype\": \"" dtype "\"}"
 #define N(name, op, attrs, inputs, output) "{\"name\": \"" name "\", \"op_type\": \"aten." op "\", \"attrs\": {" attrs "}," \
@@ -434,6 +467,7 @@ TEST_MAIN("lower")
     RUN(lower_attention_of_rows_whose_mask_leaves_nothing);
     RUN(lower_refuses_rows_of_nan_in_float16);
     RUN(lower_transposes_once_before_slices_of_the_first_axis);
+    RUN(lower_slices_the_last_axis_on_htp);
     RUN(lower_keeps_an_epsilon_in_float16);
     RUN(lower_has_a_rule_for_each_operator_of_the_contract);
     RUN(lower_computes_what_pytorch_computes);

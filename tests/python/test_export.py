@@ -196,6 +196,13 @@ class Export(unittest.TestCase):
         self.assertEqual(self.metadata["computed_in"], "float32")
         self.assertTrue(bool(self.samples["0/output/output"].isfinite().all()))
 
+        def hidden(self, x, mask):                           # BLOOM: softmax is in float32, where that number is infinite
+            return x.masked_fill(mask == 0, torch.finfo(x.dtype).min).softmax(-1, dtype=torch.float32)
+        rows = [(torch.randn(2, 3), torch.full((2, 3), ones)) for ones in (1, 0)]
+        self.export(module(hidden), rows[0], samples=rows)
+        self.assertEqual(self.metadata["computed_in"], "float32")
+        self.assertTrue(bool(self.samples["1/output/output"].isfinite().all()))
+
     def test_own_samples_and_ranges(self):
         model = nn.Embedding(8, 4)
         rows = [(torch.tensor([i, 7 - i]),) for i in range(3)]

@@ -98,11 +98,12 @@ class _Export:
 
     def lost(self, rows: Sequence[Sequence[Any]], samples: Sequence[Dict[str, Any]]) -> bool:
         """Whether float64 has no numbers where float32 has them: 0 times the smallest float64, in a mask that stays float32."""
-        if not any(x.is_floating_point() and not bool(x.isfinite().all()) for key, x in samples[0].items() if key.startswith("output/")):
+        outputs = [(number, key, x) for number, sample in enumerate(samples) for key, x in sample.items()
+                   if key.startswith("output/") and x.is_floating_point() and not bool(x.isfinite().all())]
+        if not outputs:
             return False
-        plain = self.work.compute(self.model, self.call, self.graph, rows[:1], None, self.changed)[0]
-        return any(x.is_floating_point() and bool((plain[key].isfinite() & ~x.isfinite()).any())
-                   for key, x in samples[0].items() if key.startswith("output/"))
+        plain = self.work.compute(self.model, self.call, self.graph, rows, None, self.changed)
+        return any(bool((plain[number][key].isfinite() & ~x.isfinite()).any()) for number, key, x in outputs)
 
     def check(self, rows: Sequence[Sequence[Any]], samples: Sequence[Dict[str, Any]], inner: bool) -> None:
         """Compare the graph, as torch computes it, with the model; add the values of nodes."""
