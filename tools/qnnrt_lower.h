@@ -3439,20 +3439,29 @@ static double qnnrt_lower__number_of(qnnrt_lower__job *job, const qnnrt_ir_node 
     return known != NULL ? known[0] : qnnrt_ir_float(node, argument, 0);
 }
 
-/* Return the number that a node puts in the place of hidden scores, or 0. where.*: condition,
-   scores; masked_fill.*: scores, condition. */
-static double qnnrt_lower__filled(qnnrt_lower__job *job, const qnnrt_ir_node *node, int *where)
+/* Return the number that a node puts in the place of scores where bools are *when, or 0. where.*:
+   bools, scores and number in either order; masked_fill.*: scores, bools, number. */
+static double qnnrt_lower__filled(qnnrt_lower__job *job, const qnnrt_ir_node *node,
+                                  const qnnrt_ir_value **scores, const qnnrt_ir_value **bools,
+                                  int *when)
 {
-    const qnnrt_ir_value *scores;
+    const int where = strncmp(node->op, "where.", 6) == 0;
+    const size_t last = node->input_count - 1;
     double number;
-    *where = strncmp(node->op, "where.", 6) == 0;
-    if ((!*where && strncmp(node->op, "masked_fill.", 12) != 0) || node->input_count < 2) return 0;
-    scores = node->inputs[*where];
-    number = qnnrt_lower__number_of(job, node, *where ? "other" : "value", 2);
+    if ((!where && strncmp(node->op, "masked_fill.", 12) != 0) || last < 1 || last > 2) return 0;
+    *bools = node->inputs[!where];
+    *scores = node->inputs[where];
+    *when = !where;
+    number = qnnrt_lower__number_of(job, node, where ? "other" : "value", 2);
+    if (where && !(number < 0)) {
+        number = qnnrt_lower__number_of(job, node, "self", 3 - last);
+        *scores = node->inputs[last];
+        *when = 1;
+    }
     return qnnrt_lower__hides_number(number) & (QNNRT_LOWER__LOWEST | QNNRT_LOWER__LOW) &&
-                   qnnrt_ir_dtype_kind(scores->dtype) == 2 &&
-                   qnnrt_lower__hides(job, scores, QNNRT_LOWER__STEPS) & QNNRT_LOWER__COMPUTED &&
-                   qnnrt_ir_same_shape(scores, node->outputs[0]) ? number : 0;
+                   qnnrt_ir_dtype_kind((*scores)->dtype) == 2 &&
+                   qnnrt_lower__hides(job, *scores, QNNRT_LOWER__STEPS) & QNNRT_LOWER__COMPUTED &&
+                   qnnrt_ir_same_shape(*scores, node->outputs[0]) ? number : 0;
 }
 
 /* Return true for an operator that gives its floats as they are, where no mask is lower than the
@@ -3472,10 +3481,11 @@ static int qnnrt_lower__addends_find(qnnrt_lower__job *job, const qnnrt_ir_value
                                      qnnrt_lower__addends *out)
 {
     const qnnrt_ir_node *node = qnnrt_ir_producer(x);
+    const qnnrt_ir_value *scores, *bools;
     const size_t first = out->count;
     unsigned hides;
     double number = 0;
-    int where = 0;
+    int when = 0;
     size_t i;
     if (node != NULL && strcmp(node->op, "add.Tensor") == 0 && node->input_count == 2 &&
         qnnrt_ir_float(node, "alpha", 1) == 1 &&
@@ -3483,14 +3493,15 @@ static int qnnrt_lower__addends_find(qnnrt_lower__job *job, const qnnrt_ir_value
         qnnrt_ir_dtype_kind(node->inputs[1]->dtype) == 2)
         return qnnrt_lower__addends_find(job, node->inputs[0], out) &&
                qnnrt_lower__addends_find(job, node->inputs[1], out);
-    if (node != NULL && (number = qnnrt_lower__filled(job, node, &where)) < 0) {
-        x = node->inputs[!where];
-        if (!qnnrt_lower__addends_find(job, node->inputs[where], out)) return 0;
+    if (node != NULL &&
+        (number = qnnrt_lower__filled(job, node, &scores, &bools, &when)) < 0) {
+        x = bools;
+        if (!qnnrt_lower__addends_find(job, scores, out)) return 0;
         for (i = first; i < out->count; ++i) {
             if (out->list[i].fill != NULL) return 0;
             out->list[i].fill = x;
-            if (out->list[i].number >= 0) out->list[i].when = !where;
-            else if (out->list[i].when != !where) return 0;
+            if (out->list[i].number >= 0) out->list[i].when = when;
+            else if (out->list[i].when != when) return 0;
         }
         hides = qnnrt_lower__hides_number(number);
     } else if (node != NULL && qnnrt_lower__keeps(job, node)) {
@@ -3508,7 +3519,7 @@ static int qnnrt_lower__addends_find(qnnrt_lower__job *job, const qnnrt_ir_value
     memset(&out->list[out->count], 0, sizeof(out->list[0]));
     out->list[out->count].value = x;
     out->list[out->count].number = number;
-    out->list[out->count].when = !where;
+    out->list[out->count].when = when;
     out->list[out->count++].hides = hides;
     out->masks += hides != 0;
     out->hides |= hides;

@@ -74,10 +74,10 @@ def forms():
             lambda x, n=count: x.view(n, 16, 4, 3, 16)[..., 1, :].transpose(1, 2).reshape(n * 4, 16, 16), torch.randn(count, 16, 192))
 
     def hidden(x, low, fill):                                  # rows that two masks hide: those of negative sums, and what follows
-        later, row = torch.ones(8, 8).triu(1) > 0, (x.sum(1) < 0)[:, None]
-        scores = torch.where(later, low, x) if fill else x + later * low
+        later, row, scores = torch.ones(8, 8).triu(1) > 0, (x.sum(1) < 0)[:, None], torch.tanh(x) * 4
+        scores = torch.where(later, low, scores) if fill else scores + later * low
         return torch.softmax(scores + row * low, -1)
-    for low in (torch.finfo(torch.float32).min, -1e9, -10000.0):
+    for low in (torch.finfo(torch.float32).min, -10000.0):
         for fill in (False, True):
             found["two masks of %.0e, %s" % (low, "filled" if fill else "added")] = (
                 lambda x, v=low, f=fill: hidden(x, v, f), torch.randn(4, 8, 8) * 3)

@@ -487,6 +487,8 @@ TEST(lower_forms_masks_that_hide_rows)
             OP("masked_fill.Scalar", IN("t", "float32", S4) "," IN("b", "bool", "[3,4]"), "z", IN("z", "float32", S4), "\"value\":%s"),
         OP("where.ScalarOther", IN("b", "bool", "[3,4]") "," IN("s", "float32", S4), "t", IN("t", "float32", S4), "\"other\":%s")
             SCORES("add.Tensor", "t", IN("n", "float32", "[1,1,1,4]"), "z"),
+        OP("where.ScalarSelf", IN("b", "bool", "[3,4]") "," IN("s", "float32", S4), "t", IN("t", "float32", S4), "\"self\":%s")
+            SCORES("add.Tensor", "t", IN("n", "float32", "[1,1,1,4]"), "z"),
     };
     static const char *const lows[] = { "-3.4028234663852886e38", "-10000.0" };
     double bar;
