@@ -16,10 +16,14 @@ test-engines: $(B)/c99/engine_run $(ENGINES_VENV)/.made $(ENGINES_VENV)-2024/.ma
 	@sh tests/engines/cases.sh $(B) $(ENGINES_VENV)
 
 .PHONY: test-onnx
-## test-onnx: compare what qnnrt_onnx.h reads of 143 files with what the package onnx reads (SUITE=FOLDER: its files, too)
-test-onnx: $(B)/c99/onnx_dump $(ENGINES_VENV)/.made
+## test-onnx: compare what qnnrt_onnx.h reads of 143 files with what the package onnx reads (SUITE=FOLDER: its files, too), and the suite with its table
+test-onnx: $(B)/c99/onnx_dump $(B)/c99/suite_run $(B)/onnx/cases.txt $(B)/libQnnRef.so
 	@$(PYTHON) tools/fetch/engine-libs.py --dir $(B)/engines onnx-1.23.2
 	@$(ENGINES_VENV)/bin/python tests/onnx/compare.py $(B)/c99/onnx_dump $(B)/engines/onnx-1.23.2/onnx/backend/test/data/*/* $(SUITE)
+	@$(B)/c99/suite_run --frozen --table $(B)/onnx/host.txt $(B)/onnx host >/dev/null || true
+	@$(B)/c99/suite_run --frozen --table $(B)/onnx/ref.txt $(B)/onnx $(B)/libQnnRef.so >/dev/null || true
+	@rm -f $(B)/onnx/cpu.txt $(B)/onnx/htp.txt
+	@$(PYTHON) tests/onnx/table.py $(B)/onnx --check tests/onnx/table.txt
 
 .PHONY: test-containers
 ## test-containers: extract contexts from files that ONNX Runtime and ExecuTorch's package write, and run them (fetches 19 MB)
