@@ -33,4 +33,5 @@
 #include "qnnrt_sha256.h"
 #include "qnnrt_compile.h"
 #include "qnnrt_llm_graph.h"
+#include "qnnrt_onnx_graph.h"
 #include "qnnrt_cache.h"
