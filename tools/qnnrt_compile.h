@@ -176,6 +176,8 @@ typedef struct qnnrt_compile_pin {
     const char *node;                /* as in the file; one that a pass fused: the node that it is
                                         part of now */
     const char *role;
+    int         with_inputs;         /* 1: and all nodes that it is computed from, except those that
+                                        are pinned by name (default 0) */
 } qnnrt_compile_pin;
 
 typedef struct qnnrt_compile_desc {
@@ -951,12 +953,31 @@ static const char *qnnrt_compile__became(const qnnrt_ir *ir, const char *name)
     return name;
 }
 
+/* Pin all nodes that pinned node `at` is computed from, except those that are pinned already.
+   needed: [node_count] */
+static void qnnrt_compile__pin_inputs(qnnrt_compile__graph *graph, size_t at, char *needed)
+{
+    size_t i, k;
+    memset(needed, 0, at + 1);
+    needed[at] = 1;
+    for (i = at + 1; i-- > 0;) {
+        const qnnrt_ir_node *node = graph->ir->nodes[i];
+        if (!needed[i]) continue;
+        if (graph->pins[i] < 0) graph->pins[i] = graph->pins[at];
+        for (k = 0; k < node->input_count; ++k) {
+            const qnnrt_ir_node *maker = qnnrt_ir_producer(node->inputs[k]);
+            if (maker != NULL) needed[graph->node_at[maker->number]] = 1;
+        }
+    }
+}
+
 /* Give the nodes of a graph their numbers and pins. */
 static qnnrt_result qnnrt_compile__number(qnnrt_compile *p, qnnrt_compile__graph *graph,
                                           qnnrt_error *err)
 {
     const qnnrt_ir *ir = graph->ir;
     size_t i, k, b, most = 0;
+    char *needed;
     for (i = 0; i < ir->node_count; ++i)
         if (ir->nodes[i]->number > most) most = ir->nodes[i]->number;
     graph->asked = ir->node_count;
@@ -964,6 +985,7 @@ static qnnrt_result qnnrt_compile__number(qnnrt_compile *p, qnnrt_compile__graph
     graph->pins = (int32_t *)qnnrt_arena_get(&p->arena, ir->node_count, sizeof(*graph->pins));
     graph->refused = (const char **)qnnrt_arena_get(
         &p->arena, ir->node_count * p->desc.backend_count, sizeof(*graph->refused));
+    needed = (char *)qnnrt_arena_get(&p->arena, ir->node_count, 1);
     if (p->arena.failed) return qnnrt_error_set(err, QNNRT_E_MEMORY, "out of memory");
     for (i = 0; i < ir->node_count; ++i) {
         graph->node_at[ir->nodes[i]->number] = i;
@@ -983,6 +1005,10 @@ static qnnrt_result qnnrt_compile__number(qnnrt_compile *p, qnnrt_compile__graph
             graph->pins[i] = (int32_t)b;
         }
     }
+    for (k = 0; k < p->desc.pin_count; ++k)
+        for (i = 0; i < ir->node_count && p->pins[k].with_inputs; ++i)
+            if (strcmp(qnnrt_compile__became(ir, p->pins[k].node), ir->nodes[i]->name) == 0)
+                qnnrt_compile__pin_inputs(graph, i, needed);
     return QNNRT_OK;
 }
 
@@ -2584,6 +2610,7 @@ QNNRT_COMPILE_API qnnrt_result qnnrt_compile_create(const qnnrt_compile_desc *de
     for (i = 0; i < desc->pin_count && !p->arena.failed; ++i) {
         p->pins[i].node = qnnrt_compile__copy(p, desc->pins[i].node);
         p->pins[i].role = qnnrt_compile__copy(p, desc->pins[i].role);
+        p->pins[i].with_inputs = desc->pins[i].with_inputs;
     }
     for (i = 0; i < desc->backend_count && !p->arena.failed; ++i) {
         qnnrt_compile_backend *backend = &p->backends[i];
@@ -2963,7 +2990,7 @@ QNNRT_COMPILE_API const qnnrt_compile_info *qnnrt_compile_get_info(qnnrt_compile
                   qnnrt_compile_smalls is qnnrt_compile_weight_only, info.smalls .weight_only.
            API:   costs of backends: .bandwidth, .per_node, .per_step; .costs.prefer.
            Added  QNNRT_COMPILE_PLAN_CHECK. Without it, plans are no longer checked a second time.
-           Added  qnnrt_compile_macs().
+           Added  qnnrt_compile_macs(), qnnrt_compile_pin.with_inputs.
            Needs QNNRT_IR_PASSES_IMPLEMENTATION.
            Added  desc.functions, step.function and .plan.
            Changed: the host may be the only backend, and compute all nodes of a program. Constants

@@ -60,6 +60,22 @@ def empty():
     }
 
 
+def choice():
+    """y are rows of a table, where -relu(x) is least; apart = |x| is not on the way there."""
+    shape = [2, 3]
+    return {
+        "graph_inputs": [tensor("x", shape)], "graph_outputs": [tensor("y", [2, 4]), tensor("apart", shape)],
+        "constants": {"table": {"dtype": "float32", "data": [[i * 4.0 + k for k in range(4)] for i in range(3)]}},
+        "weight_name_mapping": {"c_table": "table"},
+        "nodes": [
+            node("relu", "aten.relu.default", [tensor("x", shape)], shape),
+            node("neg", "aten.neg.default", [tensor("relu", shape, "relu")], shape),
+            node("best", "aten.argmin.default", [tensor("neg", shape, "neg")], [2], "int64", dim=1),
+            node("apart", "aten.abs.default", [tensor("x", shape)], shape),
+            node("y", "aten.embedding.default", [tensor("c_table", [3, 4]), tensor("best", [2], "best", "int64")], [2, 4])],
+    }
+
+
 def ties():
     """Places of the largest of values that float16 does not tell apart, along each dimension and of all."""
     shape = [2, 3]

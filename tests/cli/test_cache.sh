@@ -206,7 +206,7 @@ for word in --explain_plan "--report $tmp/mixed.txt"; do
     check "mixed_made_${word%% *}" "another folder" diff -r "$tmp/mixed1" "$tmp/mixed3"
     check "mixed_same_${word%% *}" "the key is $(key)" test "$(key)" = "$several"
 done
-for word in "--pin relu=cpu" "--speed cpu=7" "--state_policy error" --no_ask --no_validate --fp32; do
+for word in "--pin relu=cpu" "--pin_inputs relu=cpu" "--speed cpu=7" "--state_policy error" --no_ask --no_validate --fp32; do
     # shellcheck disable=SC2086
     mixed other $word
     check "mixed_key_$word" "the key is $(key), as without it" test "$(key)" != "$several" -a -n "$(key)"

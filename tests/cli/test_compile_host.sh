@@ -97,6 +97,26 @@ check wide_report "$(cat "$tmp/wide.txt")" grep -qF 'float64 in PyTorch' "$tmp/w
 compile wide_host 0 "plan " "$tmp/wide.json" $cpu --pin to=host --pin exp=host
 lacks wide_host out 'float64'
 
+# ---- an entry of a table that numbers of float16 choose, and all that the choice is computed from ----
+graph choice
+half="--backends npu,host --backend_so npu=$ref --fp16 --explain_plan"
+# shellcheck disable=SC2086  # options
+compile choice 0 '"best" chooses entries by numbers of float16' "$tmp/choice.json" $half --report "$tmp/choice.txt" --verify 1
+says choice_way out "--pin_inputs best=host computes them in float32"
+check choice_report "$(cat "$tmp/choice.txt")" grep -qF "chooses entries by numbers of float16" "$tmp/choice.txt"
+# shellcheck disable=SC2086
+compile choice_host 0 "host computes 3 nodes (3 pinned to it)" "$tmp/choice.json" $half --pin_inputs best=host --verify 1
+lacks choice_host out "chooses entries"
+# shellcheck disable=SC2086
+compile choice_both 0 "(2 pinned to it" "$tmp/choice.json" $half --pin_inputs best=host --pin relu=npu --verify 1
+# shellcheck disable=SC2086
+compile choice_float 0 "plan " "$tmp/choice.json" $cpu
+lacks choice_float out "chooses entries"
+# shellcheck disable=SC2086
+compile choice_none 1 'no graph has a node "worst"' "$tmp/choice.json" $half --pin_inputs worst=host
+# shellcheck disable=SC2086
+compile choice_word 2 '--pin_inputs takes NODE=ROLE, not "best"' "$tmp/choice.json" $half --pin_inputs best
+
 graph ties
 tie=", 1 tie: other places of values that are equal within the tolerance"
 compile ties 0 "rows                     largest value 1, difference 0, relative 0, SNR 999.0 dB$tie" "$tmp/ties.json" --backend_so "$ref" --fp16 --verify 1

@@ -222,7 +222,7 @@ TEST(program_quantized_weights_are_for_backends_that_take_them)
         "\"outputs\":[{\"name\":\"n\",\"shape\":[2,32],\"dtype\":\"float32\"}]},"
         "{\"name\":\"b\",\"op_type\":\"aten.linear.default\",\"inputs\":[{\"name\":\"n\",\"shape\":[2,32],\"dtype\":\"float32\"},"
         "{\"name\":\"p_w\",\"shape\":[24,32],\"dtype\":\"float32\"}],\"outputs\":[{\"name\":\"b\",\"shape\":[2,24],\"dtype\":\"float32\"}]}]}";
-    static const qnnrt_compile_pin pins[] = { { "a", "npu" }, { "n", "host" }, { "b", "host" } };
+    static const qnnrt_compile_pin pins[] = { { "a", "npu", 0 }, { "n", "host", 0 }, { "b", "host", 0 } };
     float w[ROWS * WIDTH], x[2 * WIDTH], outputs[2][2 * ROWS];
     const void *inputs[] = { x };
     void *places[] = { outputs[0], outputs[1] };
@@ -324,8 +324,8 @@ TEST(program_steps_with_the_same_weights_share_a_context)
               NODE("c", "linear.default", V("b") "," W("p_u"))),
         GRAPH("e", W("u"), NODE("d", "neg.default", V("x")) "," NODE("e", "linear.default", V("d") "," W("p_u"))),
     };
-    static const qnnrt_compile_pin pins[] = { { "a", "npu" }, { "b", "host" }, { "c", "npu" }, { "d", "host" },
-                                             { "e", "npu" } };
+    static const qnnrt_compile_pin pins[] = { { "a", "npu", 0 }, { "b", "host", 0 }, { "c", "npu", 0 }, { "d", "host", 0 },
+                                             { "e", "npu", 0 } };
     static const float w[16] = { 1, 2, 3 }, u[16] = { 4, 5, 6 };
     qnnrt_compile_desc desc;
     qnnrt_compile *prog = NULL;
@@ -370,7 +370,7 @@ TEST(program_shards_give_what_one_context_gives)
         NODE("d", "neg.default", V("c")) "," NODE("e", "linear.default", V("d") "," W("p_v")) ","
         NODE("f", "add.Tensor", V("e") "," V("b")) "," NODE("g", "linear.default", V("f") "," W("p_z")) ","
         NODE("h", "add.Tensor", V("g") "," V("c")) "]}";
-    static const qnnrt_compile_pin pins[] = { { "d", "host" }, { "a", "npu" }, { "c", "npu" }, { "e", "npu" }, { "g", "npu" } };
+    static const qnnrt_compile_pin pins[] = { { "d", "host", 0 }, { "a", "npu", 0 }, { "c", "npu", 0 }, { "e", "npu", 0 }, { "g", "npu", 0 } };
     static const size_t wanted[2][4] = { { 2, 2, 4, 4 }, { 1, 2, 3, 4 } };       /* contexts for 1 to 4 shards */
     float w[4][16], x[8], outputs[2][8];
     const void *inputs[] = { x };

@@ -309,8 +309,9 @@ def plan_of(report):
     return [line.strip() for line in report.split("\n") if re.search(r"\b(nodes|steps)\b", line)][:4]
 
 
-def check(options, entry, backend, exported):
-    """Compile and compare one model on one backend."""
+def check(options, entry, backend, exported, pins=()):
+    """Compile and compare one model on one backend. If it is wrong, and compiling said which choice is made by numbers of
+    float16, do it again as that note says."""
     folder, work = "%s/%s" % (options.out, entry.name), "%s/work/%s.%s" % (options.out, entry.name, backend)
     shutil.rmtree(work, ignore_errors=True)
     os.makedirs(os.path.dirname(work), exist_ok=True)
@@ -318,7 +319,7 @@ def check(options, entry, backend, exported):
     words = [options.tool, "compile", folder, "--output_dir", work, "--backends", ",".join(list(library) + ["host"] * (backend not in ALONE))]
     for role, path in library.items():
         words += ["--backend_so", "%s=%s" % (role, path)]
-    status, seconds, text, out = command(words, options.seconds, options.gib)
+    status, seconds, text, out = command(words + list(pins), options.seconds, options.gib)
     result = {"compile_seconds": seconds}
     if status != 0:
         kind = "late" if status == "late" else "crash" if status < 0 else "refused" if status == 1 else "failed"
@@ -328,6 +329,12 @@ def check(options, entry, backend, exported):
         result.update(compare(options, folder, work, library, backend, exported))
     if not options.keep_files:
         shutil.rmtree(work, ignore_errors=True)
+    offered = re.findall(r"^ +(--pin_inputs) (\S+) computes them", out or "", re.M)
+    if result["verdict"] == "wrong" and offered and not pins:
+        pins = [word for pair in offered for word in pair]
+        again = check(options, entry, backend, exported, pins)
+        if again["verdict"] == "right":
+            return dict(again, pins=" ".join(pins), unpinned=result["error"])
     return result
 
 
@@ -369,6 +376,7 @@ def cell(r):
         text = "%s%s" % ("" if text == "right" else "**wrong** ", "%.1e" % r["error"])
         wrong = [v for v in r["outputs"].values() if "integers" in v and not v.startswith("0 of")]
         text += " (%s)" % wrong[0] if wrong else ""
+        text += " (with %s, as compiling says; %.1e without)" % (r["pins"], r["unpinned"]) if "pins" in r else ""
     return text
 
 

@@ -18,7 +18,7 @@ BUDGETS = {
     "tools/python/README.md": 450,
     "tools/refbackend/README.md": None,
     "tools/run/README.md": 1000,
-    "tools/run/compile/README.md": 1650,
+    "tools/run/compile/README.md": 1670,
 }
 LISTS = ("examples/MOBILE.md", "tools/run/JSON.md", "tools/run/NETRUN.md", "tools/vendor/TRAPS.md")    # to look things up
 TOGETHER, APART = 10000, {"README.md", "tools/ggml/README.md", "tools/refbackend/README.md"} | set(LISTS[1:])

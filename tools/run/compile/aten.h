@@ -41,7 +41,7 @@ typedef struct compile_settings {
     uint32_t    shards;                /* 0: not given                                     */
     double      rope_base, tolerance;
     const char *backends;              /* --backends A,B,host                              */
-    cli_list    pins, speeds, host_ops;
+    cli_list    pins, pins_inputs, speeds, host_ops;
     int         state_policy;          /* index in state_words                             */
     int         explain, no_ask, no_validate;
     uint32_t    verify;                /* runs of --verify                                 */

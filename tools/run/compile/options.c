@@ -177,6 +177,10 @@ static const cli_option compile_options[] = {
              "evaluator, for what no library has. The folder opens as one program"},
     {.name = "pin", .value = "NODE=ROLE", .kind = CLI_LIST, COMPILE(pins), .repeat = 1,
      .help = "with --backends: let this backend compute the node, or fail"},
+    {.name = "pin_inputs", .value = "NODE=ROLE", .kind = CLI_LIST, COMPILE(pins_inputs),
+     .repeat = 1,
+     .help = "with --backends: let this backend compute the node and all nodes that it is computed "
+             "from, except those of --pin, or fail"},
     {.name = "host_op", .value = "OPERATOR", .kind = CLI_LIST, COMPILE(host_ops), .repeat = 1,
      .help = "with --backends that have host: a function of who opens the folder computes this "
              "operator, such as mylib.line.default, as desc.host_functions of qnnrt_manifest.h "

@@ -263,15 +263,65 @@ static void program_doubles(page *p, const qnnrt_lower_graph_info *info)
              count > 1 ? " are" : " is");
 }
 
-/* Say what differs from PyTorch: numbers in place of NaN, and of float64; in --report, too. */
+/* Return true if an index leads to entries of a table, or of other floats. depth: integers between
+   them. */
+static int program_leads(const qnnrt_ir *ir, const qnnrt_ir_value *index, int depth)
+{
+    for (size_t i = 0; i < ir->node_count && depth > 0; ++i) {
+        const qnnrt_ir_node *node = ir->nodes[i];
+        for (size_t k = 0; k < node->input_count; ++k)
+            if (node->inputs[k] == index &&
+                (qnnrt_ir_dtype_kind(node->outputs[0]->dtype) == 2
+                     ? k > 0 && qnnrt_ir_dtype_kind(node->inputs[0]->dtype) == 2
+                     : program_leads(ir, node->outputs[0], depth - 1)))
+                return 1;
+    }
+    return 0;
+}
+
+/* Say which nodes of a step choose entries by numbers of float16, and how float32 chooses. */
+static void program_choices(const aten *a, page *p, size_t graph, const program_step *step)
+{
+    enum { STEPS = 4 };
+    const qnnrt_compile_graph *whole = &qnnrt_compile_get_info(a->program)->graphs[graph];
+    const compile_target *m = &a->target;
+    size_t other = 0;
+    if (!target_is_half(a, step->step->backend)) return;
+    while (other < m->backend_count && !m->whole && m->backends[other].backend != NULL &&
+           target_is_half(a, other))
+        ++other;
+    for (size_t i = 0; i < whole->ir->node_count; ++i) {
+        const qnnrt_ir_node *node = whole->ir->nodes[i];
+        size_t k = 0;
+        if ((!qnnrt_ir_is(node, "argmin.default") && !qnnrt_ir_is(node, "argmax.default")) ||
+            qnnrt_ir_dtype_kind(node->inputs[0]->dtype) != 2 ||
+            !program_leads(whole->ir, node->outputs[0], STEPS))
+            continue;
+        while (k < step->step->ir->node_count &&
+               strcmp(step->step->ir->nodes[k]->name, node->name) != 0)
+            ++k;
+        if (k == step->step->ir->node_count) continue;
+        page_add(p, "note      graph \"%s\": \"%s\" chooses entries by numbers of float16: where"
+                 " two are nearly equal, PyTorch may choose the other one\n", whole->name,
+                 node->name);
+        if (!m->whole && other < m->backend_count)
+            page_add(p, "          --pin_inputs %s=%s computes them in float32\n", node->name,
+                     m->backends[other].role);
+    }
+}
+
+/* Say what differs from PyTorch: numbers in place of NaN, and of float64, and choices by float16;
+   in --report, too. */
 static void program_say_other(aten *a)
 {
     page p = {NULL, 0, 0};
     for (size_t i = 0; i < a->graph_count; ++i)
         for (size_t k = 0; k < program_steps(a, i); ++k) {
-            const qnnrt_lower_graph_info *info = program_step_of(a, i, k).graph;
+            const program_step step = program_step_of(a, i, k);
+            const qnnrt_lower_graph_info *info = step.graph;
             if (info == NULL) continue;
             program_doubles(&p, info);
+            program_choices(a, &p, i, &step);
             if (info->no_nan == NULL) continue;
             page_add(&p, "note      graph \"%s\": where a mask of -infinity leaves nothing of a"
                      " row, \"%s\"", info->name, info->no_nan->name);

@@ -97,27 +97,41 @@ static int target_speed(aten *a, const char *text)
     return STATUS_OK;
 }
 
-/* Read --pin NODE=ROLE and --speed. Returns STATUS_OK, or STATUS_USAGE after a message. */
+/* Read --pin, or --pin_inputs, which are NODE=ROLE. Returns STATUS_OK, or STATUS_USAGE after a
+   message. */
+static int target_pin(aten *a, const cli_list *list, const char *option)
+{
+    compile_target *m = &a->target;
+    for (size_t i = 0; i < list->count; ++i) {
+        char *node = target_keep(a, cli_text("%s", list->items[i])), *role = strrchr(node, '=');
+        if (role == NULL || role == node || role[1] == '\0') {
+            OWNED char *hint = cli_text("Write %s NODE=ROLE.", option);
+            return cli_usage(hint, "%s takes NODE=ROLE, not \"%s\"", option, node);
+        }
+        *role++ = '\0';
+        if (target_of(m, role) == m->backend_count)
+            return cli_usage("Add it to --backends.", "%s %s=%s: no backend has this role", option,
+                             node, role);
+        m->pins[m->pin_count].node = node;
+        m->pins[m->pin_count].with_inputs = list == &a->t->set.compile->pins_inputs;
+        m->pins[m->pin_count++].role = role;
+    }
+    return STATUS_OK;
+}
+
+/* Read pins and --speed. Returns STATUS_OK, or STATUS_USAGE after a message. */
 static int target_pins(aten *a)
 {
     const compile_settings *c = a->t->set.compile;
     compile_target *m = &a->target;
-    m->pins = cli_alloc(c->pins.count + 1, sizeof(*m->pins));
+    m->pins = cli_alloc(c->pins.count + c->pins_inputs.count + 1, sizeof(*m->pins));
     if (c->embedding != 0) {
         m->pins[m->pin_count].node = QNNRT_LLM_GRAPH_LOOK_UP;
         m->pins[m->pin_count++].role = "host";
     }
-    for (size_t i = 0; i < c->pins.count; ++i) {
-        char *node = target_keep(a, cli_text("%s", c->pins.items[i])), *role = strrchr(node, '=');
-        if (role == NULL || role == node || role[1] == '\0')
-            return cli_usage("Write --pin NODE=ROLE.", "--pin takes NODE=ROLE, not \"%s\"", node);
-        *role++ = '\0';
-        if (target_of(m, role) == m->backend_count)
-            return cli_usage("Add it to --backends.", "--pin %s=%s: no backend has this role", node,
-                             role);
-        m->pins[m->pin_count].node = node;
-        m->pins[m->pin_count++].role = role;
-    }
+    if (target_pin(a, &c->pins, "--pin") != STATUS_OK ||
+        target_pin(a, &c->pins_inputs, "--pin_inputs") != STATUS_OK)
+        return STATUS_USAGE;
     for (size_t i = 0; i < c->speeds.count; ++i) {
         const int result = target_speed(a, c->speeds.items[i]);
         if (result != STATUS_OK) return result;
@@ -157,6 +171,7 @@ int target_check(aten *a)
     const compile_settings *c = set->compile;
     const char *given = set->role_count > 0  ? "--backend_so ROLE=FILE"
                         : c->pins.count > 0   ? "--pin"
+                        : c->pins_inputs.count > 0 ? "--pin_inputs"
                         : c->speeds.count > 0 ? "--speed"
                         : c->host_ops.count > 0 ? "--host_op"
                         : c->explain          ? "--explain_plan"
