@@ -970,7 +970,7 @@ static int qnnrt_onnx__numbers(qnnrt_onnx__reader *r, const qnnrt_onnx__row *row
     qnnrt_onnx__span span = item->data;
     uint64_t value;
     if (item->wire == QNNRT_ONNX__VARINT && room > 0) memcpy(at, &item->value, sizeof item->value);
-    if (row->what == QNNRT_ONNX__REALS) {
+    if (row->what == QNNRT_ONNX__REALS && room > 0) {
         const uint64_t bytes = (uint64_t)(span.end - span.at);
         memcpy(at, span.at, (size_t)(bytes < room * sizeof(float) ? bytes : room * sizeof(float)));
     }
@@ -1013,7 +1013,7 @@ static int qnnrt_onnx__fill(qnnrt_onnx__reader *r, const qnnrt_onnx__message *m,
         ok = row->what == QNNRT_ONNX__INTS || row->what == QNNRT_ONNX__REALS
              ? qnnrt_onnx__numbers(r, row, &item, lists[k], adds)
              : qnnrt_onnx__store(r, m, row, &item, lists[k]);
-        lists[k] += adds * qnnrt_onnx__element(row);
+        if (adds > 0) lists[k] += adds * qnnrt_onnx__element(row);
     }
     return ok;
 }
