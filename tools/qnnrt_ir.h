@@ -87,7 +87,7 @@
        >>graph >>find >>check >>number >>text >>parse >>document >>resolve          graphs
        >>wide >>eval_math >>elements >>eval_move >>eval_index >>gemm >>eval_net     values
        >>fourier >>eval_image >>eval_sample >>recurrence >>eval >>fold >>public      a node
-       >>inplace >>run >>extract >>write                                a run, parts and files
+       >>einsum >>inplace >>run >>extract >>write                       a run, parts and files
 */
 #ifndef QNNRT_IR_H
 #define QNNRT_IR_H
@@ -462,7 +462,8 @@ QNNRT_IR_API qnnrt_dtype qnnrt_ir_run_dtype(const qnnrt_ir_run_desc *desc,
 QNNRT_IR_API int qnnrt_ir_is_wide(const qnnrt_ir_value *value);
 
 /* Turn "relu_", "add_" and others that overwrite their input into "relu", "add": later readers of
-   the input read the result instead, and a result that would become wider is converted.
+   the input read the result instead, and a result that would become wider is converted. "einsum"
+   becomes what it consists of: diagonals, sums, products of two matrices.
    Returns also QNNRT_E_UNSUPPORTED if a later node or the graph's outputs read the memory through
    another value: text names both; and if a weight is overwritten, which the next call would see. */
 QNNRT_IR_API qnnrt_result qnnrt_ir_pass_inplace(qnnrt_ir *ir, qnnrt_error *err);
@@ -2177,6 +2178,111 @@ static int qnnrt_ir__shape_matmul(qnnrt_ir__shape *s)
     return 1;
 }
 
+/* An equation of einsum. Each dimension of a term has a letter; those of "..." have digits, of which
+   '7' is the last one. */
+typedef struct qnnrt_ir__einsum {
+    const char *at;                          /* the rest of the equation */
+    char        term[QNNRT_IR_RANK + 2], out[QNNRT_IR_RANK + 2];
+    int64_t     size['z' + 1];               /* 1 if it is 1 in all operands */
+    size_t      seen['z' + 1];               /* how often operands have the letter */
+} qnnrt_ir__einsum;
+
+static int qnnrt_ir__einsum_wrong(qnnrt_ir__shape *s, const char *why, const char *at)
+{
+    return qnnrt_ir__shape_fail(s, QNNRT_E_ARG, "equation: %s before \"%.20s\"", why, at);
+}
+
+/* Read the next term, of an operand of a rank; UINT32_MAX: of the result, whose "..." has some
+   dimensions. */
+static int qnnrt_ir__einsum_term(qnnrt_ir__shape *s, qnnrt_ir__einsum *m, uint32_t rank,
+                                 uint32_t dots)
+{
+    uint32_t n = 0, k;
+    char *dot = NULL;
+    memset(m->term, 0, sizeof(m->term));
+    for (; *m->at != '\0' && *m->at != ',' && *m->at != '-'; ++m->at) {
+        const char c = *m->at;
+        if (dot == NULL && strncmp(m->at, "...", 3) == 0) {
+            *(dot = m->term + n) = '.';
+            m->at += 2;
+        } else if (c != ' ') {
+            if (n == QNNRT_IR_RANK || !((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z')))
+                return qnnrt_ir__einsum_wrong(s, "expected up to 8 letters, one \"...\"", m->at);
+            m->term[n++ + (dot != NULL)] = c;
+        }
+    }
+    if (rank == UINT32_MAX) rank = n + (dot != NULL ? dots : 0);
+    if (rank > QNNRT_IR_RANK || (dot != NULL ? n > rank : n != rank))
+        return qnnrt_ir__einsum_wrong(s, "a term has another rank than its tensor", m->at);
+    if (dot != NULL) memmove(dot + rank - n, dot + 1, strlen(dot));
+    for (k = n; dot != NULL && k < rank; ++k) dot[k - n] = (char)('8' - rank + k);
+    return 1;
+}
+
+/* Read the terms of the operands and the result; m->at is the begin again. Without an arrow, the
+   result has "..." and the letters that occur once, in the order of their codes. */
+static int qnnrt_ir__einsum_plan(qnnrt_ir__shape *s, qnnrt_ir__einsum *m)
+{
+    const qnnrt_ir_node *node = s->node;
+    uint32_t dots = 0, n = 0, d;
+    size_t i, k;
+    memset(m, 0, sizeof(*m));
+    m->at = qnnrt_ir_attr_find(node, "equation")->text;
+    for (k = 0; k <= 'z'; ++k) m->size[k] = 1;
+    for (i = 0; i < node->input_count; ++i) {
+        const qnnrt_ir_value *x = node->inputs[i];
+        if (i > 0 && *m->at++ != ',')
+            return qnnrt_ir__einsum_wrong(s, "there are too few terms", m->at - 1);
+        if (x == NULL || x->dtype != node->inputs[0]->dtype || x->dtype == QNNRT_DTYPE_BOOL8)
+            return qnnrt_ir__einsum_wrong(s, "operands must be numbers of one dtype", m->at);
+        if (!qnnrt_ir__einsum_term(s, m, x->rank, 0)) return 0;
+        for (d = 0; d < x->rank; ++d) {
+            const int64_t dim = x->dims[d], first = x->dims[strchr(m->term, m->term[d]) - m->term];
+            k = (size_t)m->term[d];
+            if (dim != first || (dim != 1 && m->size[k] != 1 && dim != m->size[k]))
+                return qnnrt_ir__einsum_wrong(s, "a letter has two sizes", m->at);
+            if (dim != 1) m->size[k] = dim;
+            ++m->seen[k];
+        }
+    }
+    for (k = '0'; k <= 'z'; ++k) {
+        dots += k < '8' && m->seen[k] > 0;
+        if (n <= QNNRT_IR_RANK && m->seen[k] > 0 && (k < '8' || m->seen[k] == 1))
+            m->out[n++] = (char)k;
+    }
+    if (strncmp(m->at, "->", 2) == 0) {
+        m->at += 2;
+        if (!qnnrt_ir__einsum_term(s, m, UINT32_MAX, dots)) return 0;
+        memcpy(m->out, m->term, sizeof(m->out));
+    }
+    for (d = 0; m->out[d] != '\0'; ++d)
+        if (m->seen[(size_t)m->out[d]] == 0 || strchr(m->out, m->out[d]) != m->out + d)
+            return qnnrt_ir__einsum_wrong(s, "the result has a letter twice, or of no operand",
+                                          m->at);
+    if (*m->at != '\0' || d > QNNRT_IR_RANK)
+        return qnnrt_ir__einsum_wrong(s, "there are too many terms or letters", m->at);
+    m->at = qnnrt_ir_attr_find(node, "equation")->text;
+    return 1;
+}
+
+/* Get the sizes of some letters. Return how many. */
+static uint32_t qnnrt_ir__einsum_dims(const qnnrt_ir__einsum *m, const char *labels, int64_t *dims)
+{
+    uint32_t k;
+    for (k = 0; labels[k] != '\0'; ++k) dims[k] = m->size[(size_t)labels[k]];
+    return k;
+}
+
+/* The dtype is that of the operands: sums of narrow integers are as narrow. */
+static int qnnrt_ir__shape_einsum(qnnrt_ir__shape *s)
+{
+    qnnrt_ir__einsum m;
+    if (!qnnrt_ir__einsum_plan(s, &m)) return 0;
+    s->dtype = s->node->inputs[0]->dtype;
+    s->rank = qnnrt_ir__einsum_dims(&m, m.out, s->dims);
+    return 1;
+}
+
 static int qnnrt_ir__shape_linear(qnnrt_ir__shape *s)
 {
     const qnnrt_ir_value *x = s->node->inputs[0], *w = s->node->inputs[1];
@@ -3535,6 +3641,7 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("linear.default", 2, 3, "", linear, linear) \
     X("matmul.default", 2, 2, "bool transpose_b=false", matmul, matmul) \
     QNNRT_IR__THREE(X, 2, matmul, matmul, "mm", "bmm", "mv") \
+    X("einsum.default", 1, 255, "str equation, ints? path", einsum, einsum) \
     X("_grouped_mm.default", 3, 3, "dtype? out_dtype", grouped, grouped) \
     X("transformers.grouped_mm_fallback.default", 3, 3, "", grouped, grouped) \
     X("addmm.default", 3, 3, "Scalar beta=1, Scalar alpha=1", addmm, addmm) \
@@ -3659,6 +3766,7 @@ static int (*const qnnrt_ir__ops_empty[])(qnnrt_ir__shape *s) = {
     qnnrt_ir__shape_mean, qnnrt_ir__shape_sum, qnnrt_ir__shape_any, qnnrt_ir__shape_norm,
     qnnrt_ir__shape_moments, qnnrt_ir__shape_logsumexp,
     qnnrt_ir__shape_linear, qnnrt_ir__shape_matmul, qnnrt_ir__shape_addmm, qnnrt_ir__shape_pad,
+    qnnrt_ir__shape_einsum,
     qnnrt_ir__shape_cat, qnnrt_ir__shape_diff, qnnrt_ir__shape_getitem,
     qnnrt_ir__shape_rows, qnnrt_ir__shape_scatter, qnnrt_ir__shape_masked_scatter,
     qnnrt_ir__shape_index_put, qnnrt_ir__shape_view_scatter, qnnrt_ir__shape_type_as,
@@ -8140,6 +8248,53 @@ static int qnnrt_ir__eval_grouped(qnnrt_ir__eval *e)
 static int qnnrt_ir__eval_matmul(qnnrt_ir__eval *e) { return qnnrt_ir__gemm_matmul(e, 0); }
 static int qnnrt_ir__eval_addmm(qnnrt_ir__eval *e) { return qnnrt_ir__gemm_matmul(e, 1); }
 
+/* einsum as it is defined: products at all places of all letters. Graphs that run have products of
+   matrices instead, see >>einsum. */
+static int qnnrt_ir__eval_einsum(qnnrt_ir__eval *e)
+{
+    const size_t count = e->in_count;
+    char list['z' + 2], (*terms)[QNNRT_IR_RANK + 2];
+    int64_t at['z' + 1], last = -1, place;
+    uint64_t whole = 0;
+    double sum = 0;
+    qnnrt_ir__shape s;
+    qnnrt_ir__einsum m;
+    size_t i, d, k, n;
+    s.node = e->node;
+    terms = (char (*)[QNNRT_IR_RANK + 2])qnnrt_ir__eval_get(e, (int64_t)count + 1, sizeof(*terms));
+    if (terms == NULL || !qnnrt_ir__einsum_plan(&s, &m)) return 0;
+    for (i = 0; i < count && qnnrt_ir__einsum_term(&s, &m, e->in[i].rank, 0); ++i, ++m.at)
+        memcpy(terms[i], m.term, sizeof(m.term));
+    memcpy(terms[count], m.out, sizeof(m.out));
+    memset(at, 0, sizeof(at));
+    n = strlen(strcpy(list, m.out));
+    for (k = '0'; k <= 'z'; ++k)
+        if (m.seen[k] > 0 && strchr(m.out, (int)k) == NULL) list[n++] = (char)k;
+    for (place = 0; place < e->out->count; ++place) qnnrt_ir__wide_set(e->out, place, 0);
+    for (k = 0; k < n; ++k) if (m.size[(size_t)list[k]] == 0) return 1;
+    for (d = 1; d > 0;) {
+        double product = 1;
+        uint64_t times = 1;
+        for (i = 0; i <= count; ++i) {
+            const qnnrt_ir__wide *x = i < count ? &e->in[i] : e->out;
+            for (place = 0, d = 0; d < x->rank; ++d)
+                place = place * x->dims[d] + (x->dims[d] != 1 ? at[(size_t)terms[i][d]] : 0);
+            if (i == count) break;
+            if (x->whole) times *= (uint64_t)qnnrt_ir__wide_i(x, place);
+            else product *= qnnrt_ir__wide_f(x, place);
+        }
+        if (place != last) { sum = 0; whole = 0; }
+        sum += product;
+        whole += times;
+        last = place;
+        if (e->out->whole) qnnrt_ir__wide_set(e->out, place, (int64_t)whole);
+        else qnnrt_ir__wide_put(e->out, place, sum);
+        for (d = n; d > 0 && ++at[(size_t)list[d - 1]] == m.size[(size_t)list[d - 1]]; --d)
+            at[(size_t)list[d - 1]] = 0;
+    }
+    return 1;
+}
+
 /* Of each group of channels: the weight times windows of the input. */
 static int qnnrt_ir__eval_conv(qnnrt_ir__eval *e)
 {
@@ -10015,6 +10170,15 @@ static double qnnrt_ir__fold_inner(const qnnrt_ir_node *node, const qnnrt_ir_val
             area += node->inputs[k] != NULL ? (double)node->inputs[k]->count : 0;
         return 16 * area * (qnnrt_ir__fold_ratio((double)x->count, depth) + 4) + 64 * made;
     }
+    if (eval == qnnrt_ir__eval_einsum) {                 /* at each place of all letters */
+        qnnrt_ir__shape s;
+        qnnrt_ir__einsum m;
+        size_t k;
+        s.node = node;
+        if (!qnnrt_ir__einsum_plan(&s, &m)) return 0;
+        for (k = 0, area = 256; k <= 'z'; ++k) area *= (double)m.size[k];
+        return area * (double)node->input_count;
+    }
     if (eval == qnnrt_ir__eval_fft) return 1024 * (double)x->rank * (made + (double)x->count);
     if (eval == qnnrt_ir__eval_grouped)
         return qnnrt_ir__fold_product(1, made, 1, depth) + (double)w->count * 16;
@@ -10387,9 +10551,203 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_round(qnnrt_ir *ir, qnnrt_ir_node *node, qnnr
 }
 
 /* =====================================================================================
+   EINSUM                                                                         >>einsum
+   einsum becomes products of two matrices, with what must be moved and added up before.
+   Needs: >>config >>attr >>shape_net >>infer >>graph >>public     Knows nothing of: patterns
+   ===================================================================================== */
+
+/* A tensor, and the letters of its dimensions, none of which is 1. */
+typedef struct qnnrt_ir__term {
+    qnnrt_ir_value *x;
+    char            labels[QNNRT_IR_RANK + 2];
+} qnnrt_ir__term;
+
+typedef struct qnnrt_ir__split {
+    qnnrt_ir         *ir;
+    qnnrt_ir_node    *node;
+    qnnrt_ir__einsum  m;
+    int               full;                  /* 1: a step has too many dimensions or elements */
+} qnnrt_ir__split;
+
+/* Let t->x be what an operator with a list as argument makes of it, and of y unless that is NULL.
+   Return the node, NULL: out of memory. */
+static qnnrt_ir_node *qnnrt_ir__einsum_step(qnnrt_ir__split *p, qnnrt_ir__term *t, const char *op,
+                                            qnnrt_ir_value *y, uint32_t rank, const int64_t *dims,
+                                            const char *name, const int64_t *list, size_t length)
+{
+    qnnrt_ir_value *in[2], *out = NULL;
+    qnnrt_ir_node *node = NULL;
+    char text[300];
+    uint64_t count;
+    in[0] = t->x;
+    in[1] = y;
+    snprintf(text, sizeof text, "%.250s_part", p->node->name);
+    if (!qnnrt_ir__count(rank, dims, &count)) p->full = 1;
+    else out = qnnrt_ir_add_value(p->ir, text, t->x->dtype, rank, dims);
+    if (out != NULL) node = qnnrt_ir_add_node(p->ir, p->node, op, in, y != NULL ? 2 : 1, &out, 1);
+    if (node != NULL) t->x = out;
+    return node == NULL || name == NULL || qnnrt_ir_set_ints(p->ir, node, name, list, length)
+               ? node : NULL;
+}
+
+/* Bring the dimensions in the order of some letters, then give them another shape. */
+static int qnnrt_ir__einsum_order(qnnrt_ir__split *p, qnnrt_ir__term *t, const char *labels,
+                                  uint32_t rank, const int64_t *dims)
+{
+    int64_t order[QNNRT_IR_RANK], now[QNNRT_IR_RANK];
+    const uint32_t n = qnnrt_ir__einsum_dims(&p->m, labels, now);
+    uint32_t d;
+    for (d = 0; d < n; ++d) order[d] = strchr(t->labels, labels[d]) - t->labels;
+    if (strcmp(t->labels, labels) != 0 &&
+        qnnrt_ir__einsum_step(p, t, "permute.default", NULL, n, now, "dims", order, n) == NULL)
+        return 0;
+    return (t->x->rank == rank && memcmp(t->x->dims, dims, rank * sizeof(*dims)) == 0) ||
+           qnnrt_ir__einsum_step(p, t, "reshape.default", NULL, rank, dims, "shape", dims, rank);
+}
+
+/* Return true if the result has a letter, or a later operand may have it. */
+static int qnnrt_ir__einsum_needs(const qnnrt_ir__einsum *m, char label)
+{
+    return strchr(m->out, label) != NULL || strchr(m->at, label < 'A' ? '.' : label) != NULL;
+}
+
+/* Add up over the letters that neither another tensor has nor the rest of the equation. */
+static int qnnrt_ir__einsum_sum(qnnrt_ir__split *p, qnnrt_ir__term *t, const char *other)
+{
+    int64_t dims[QNNRT_IR_RANK], sum[QNNRT_IR_RANK];
+    uint32_t d, n = 0, summed = 0;
+    qnnrt_ir_node *node;
+    for (d = 0; t->labels[d] != '\0'; ++d) {
+        if (strchr(other, t->labels[d]) == NULL && !qnnrt_ir__einsum_needs(&p->m, t->labels[d]))
+            sum[summed++] = d;
+        else t->labels[n++] = t->labels[d];
+    }
+    memset(t->labels + n, 0, sizeof(t->labels) - n);
+    qnnrt_ir__einsum_dims(&p->m, t->labels, dims);
+    if (summed == 0) return 1;
+    node = qnnrt_ir__einsum_step(p, t, "sum.dim_IntList", NULL, n, dims, "dim", sum, summed);
+    return node != NULL && (qnnrt_ir_dtype_kind(t->x->dtype) == 2 ||
+           qnnrt_ir_set_text(p->ir, node, "dtype", qnnrt_ir_dtype_name(t->x->dtype)));
+}
+
+/* Begin with the next operand, without dimensions of 1. A letter that it has twice is a diagonal: each
+   (n + 1)-th of the n * n elements. The second one has the code of its place meanwhile. */
+static int qnnrt_ir__einsum_load(qnnrt_ir__split *p, qnnrt_ir__term *t, qnnrt_ir_value *x)
+{
+    int64_t dims[QNNRT_IR_RANK];
+    char order[QNNRT_IR_RANK + 2], base[QNNRT_IR_RANK + 1], *to;
+    qnnrt_ir__shape s;
+    qnnrt_ir_node *node;
+    uint32_t d, n = 0, k;
+    if (!qnnrt_ir__einsum_term(&s, &p->m, x->rank, 0)) return 0;
+    memset(t, 0, sizeof(*t));
+    t->x = x;
+    for (d = 0; d < x->rank; ++d) {
+        const char label = p->m.term[d];
+        if (x->dims[d] == 1) continue;
+        base[n] = strchr(t->labels, label) != NULL ? label : '\0';
+        t->labels[n] = base[n] != '\0' ? (char)(n + 1) : label;
+        p->m.size[++n] = x->dims[d];
+    }
+    qnnrt_ir__einsum_dims(&p->m, t->labels, dims);
+    if (!qnnrt_ir__einsum_order(p, t, t->labels, n, dims)) return 0;
+    for (k = n; k-- > 0;) {
+        if (base[k] == '\0') continue;
+        memset(order, 0, sizeof(order));
+        for (to = order, d = 0; d < n; ++d)
+            if (t->labels[d] != base[k] && t->labels[d] != (char)(k + 1)) *to++ = t->labels[d];
+        *to++ = base[k];
+        *to = (char)(k + 1);
+        qnnrt_ir__einsum_dims(&p->m, order, dims);
+        --n;
+        dims[n - 1] = qnnrt_ir__times(dims[n - 1], dims[n]);
+        if (!qnnrt_ir__einsum_order(p, t, order, n, dims)) return 0;
+        dims[n - 1] = p->m.size[k + 1];
+        *to = '\0';
+        memcpy(t->labels, order, sizeof(order));
+        node = qnnrt_ir__einsum_step(p, t, "slice.Tensor", NULL, n, dims, NULL, NULL, 0);
+        if (node == NULL || !qnnrt_ir_set_int(p->ir, node, "dim", (int64_t)n - 1) ||
+            !qnnrt_ir_set_int(p->ir, node, "step", dims[n - 1] + 1)) return 0;
+    }
+    return 1;
+}
+
+/* Let a be its product with b: [batch, rows, inner] times [batch, inner, columns]. If nothing is
+   added up, inner is 1. */
+static int qnnrt_ir__einsum_pair(qnnrt_ir__split *p, qnnrt_ir__term *a, qnnrt_ir__term *b)
+{
+    enum { BATCH, ROWS, INNER, COLUMNS };
+    static const unsigned char parts[3][2] = {
+        { ROWS, INNER }, { INNER, COLUMNS }, { ROWS, COLUMNS } };
+    char part[4][QNNRT_IR_RANK + 2], order[3 * QNNRT_IR_RANK + 6];
+    int64_t size[4] = { 1, 1, 1, 1 }, dims[QNNRT_IR_RANK];
+    const char *label;
+    uint32_t k, to, flat, n[4] = { 0, 0, 0, 0 };
+    memset(part, 0, sizeof(part));
+    for (k = 0; k < 2; ++k) {
+        for (label = (k == 0 ? a : b)->labels; *label != '\0'; ++label) {
+            const int both = strchr((k == 0 ? b : a)->labels, *label) != NULL;
+            if (both && k == 1) continue;
+            to = both ? (qnnrt_ir__einsum_needs(&p->m, *label) ? BATCH : INNER)
+                      : k == 0 ? ROWS : COLUMNS;
+            part[to][n[to]++] = *label;
+            size[to] = qnnrt_ir__times(size[to], p->m.size[(size_t)*label]);
+        }
+    }
+    p->full |= n[BATCH] + n[ROWS] + n[COLUMNS] > QNNRT_IR_RANK;
+    flat = n[BATCH] == 0;                                /* matrices without a batch */
+    for (k = 0; k < 3; ++k) {
+        snprintf(order, sizeof order, "%s%s%s", part[BATCH], part[parts[k][0]], part[parts[k][1]]);
+        dims[0] = size[BATCH];
+        dims[1] = size[parts[k][0]];
+        dims[2] = size[parts[k][1]];
+        if (p->full || (k < 2 && !qnnrt_ir__einsum_order(p, k == 0 ? a : b, order, 3 - flat,
+                                                         dims + flat))) return 0;
+    }
+    if (qnnrt_ir__einsum_step(p, a, n[INNER] > 0 ? "matmul.default" : "mul.Tensor", b->x, 3 - flat,
+                              dims + flat, NULL, NULL, 0) == NULL) return 0;
+    memcpy(a->labels, order, sizeof(a->labels));
+    k = qnnrt_ir__einsum_dims(&p->m, a->labels, dims);
+    return qnnrt_ir__einsum_order(p, a, a->labels, k, dims);
+}
+
+/* Split a node without findings, from the first operand to the last. One with a step that is too
+   large stays, and qnnrt_ir_tidy() removes what was added. */
+static qnnrt_result qnnrt_ir__einsum_node(qnnrt_ir *ir, qnnrt_ir_node *node, qnnrt_error *err)
+{
+    qnnrt_ir__split p;
+    qnnrt_ir__shape s;
+    qnnrt_ir__term a, b;
+    char order[QNNRT_IR_RANK + 2] = "";
+    int64_t dims[QNNRT_IR_RANK];
+    uint32_t n = 0, d;
+    size_t i;
+    int good;
+    if (!qnnrt_ir_is(node, "einsum.default") || !qnnrt_ir__ops_infer(node, 0, &s)) return QNNRT_OK;
+    memset(&p, 0, sizeof(p));
+    p.ir = ir;
+    p.node = node;
+    good = qnnrt_ir__einsum_plan(&s, &p.m) && qnnrt_ir__einsum_load(&p, &a, node->inputs[0]);
+    for (i = 1; i < node->input_count && good; ++i) {
+        ++p.m.at;                                        /* the comma */
+        good = qnnrt_ir__einsum_load(&p, &b, node->inputs[i]) &&
+               qnnrt_ir__einsum_sum(&p, &a, p.m.term) && qnnrt_ir__einsum_sum(&p, &b, a.labels) &&
+               qnnrt_ir__einsum_pair(&p, &a, &b);
+    }
+    for (d = 0; p.m.out[d] != '\0'; ++d)
+        if (p.m.size[(size_t)p.m.out[d]] != 1) order[n++] = p.m.out[d];
+    qnnrt_ir__einsum_dims(&p.m, order, dims);
+    good = good && qnnrt_ir__einsum_sum(&p, &a, "") &&
+           qnnrt_ir__einsum_order(&p, &a, order, n, dims) &&
+           qnnrt_ir_become(ir, node, "reshape.default", &a.x, 1) &&
+           qnnrt_ir_set_ints(ir, node, "shape", s.dims, s.rank);
+    return good || p.full ? QNNRT_OK : qnnrt_ir__fail_memory(err);
+}
+
+/* =====================================================================================
    IN PLACE                                                                      >>inplace
    Operators that overwrite their input become those that do not.
-   Needs: >>config >>attr >>graph >>public     Knows nothing of: patterns
+   Needs: >>config >>attr >>graph >>public >>einsum     Knows nothing of: patterns
    ===================================================================================== */
 
 /* Views, which may have the shape of their input. */
@@ -10560,6 +10918,8 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_pass_inplace(qnnrt_ir *ir, qnnrt_error *err)
     if (ir == NULL) return qnnrt_error_set(err, QNNRT_E_ARG, "ir is NULL");
     for (i = 0; i < ir->node_count && result == QNNRT_OK; ++i)
         if (!ir->nodes[i]->dead) result = qnnrt_ir__inplace_node(ir, ir->nodes[i], err);
+    for (i = 0; i < ir->node_count && result == QNNRT_OK; ++i)
+        if (!ir->nodes[i]->dead) result = qnnrt_ir__einsum_node(ir, ir->nodes[i], err);
     return result == QNNRT_OK ? qnnrt_ir_tidy(ir, err) : result;
 }
 

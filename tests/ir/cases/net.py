@@ -102,3 +102,15 @@ run(aten.native_channel_shuffle.default, f(1, 4, 3), 2)
 run(aten.native_group_norm.default, im, f(4), f(4), 1, 4, 30, 2, 1e-5)
 run(aten.native_group_norm.default, f(2, 4, 3), None, None, 2, 4, 3, 4, 1e-3)
 run(aten.batch_norm.default, film, f(2), f(2), f(2), f(2).abs() + 0.5, False, 0.1, 1e-5, False)
+
+# einsum: products, sums, diagonals, dimensions of "...", sizes of 1, outer products, no arrow, sizes of 0.
+x, y, z, w = f(2, 3, 4), f(2, 4, 5), f(3, 3), f(1, 4)
+for equation, operands in (
+        ("bij,bjk->bik", [x, y]), ("ij,kj->ik", [f(3, 4), f(5, 4)]), ("bij, bjk", [x, y]), ("b...j,bjk->...kb", [f(2, 3, 1, 4), y]),
+        ("ii->i", [z]), ("ii", [z]), ("iji->ji", [f(3, 2, 3)]), ("i,j->ij", [f(3), f(4)]), ("ba", [f(2, 3)]), ("bhqd,bhkd->bhqk", [f(2, 2, 3, 4), f(2, 2, 5, 4)]),
+        ("...i,...i->...", [f(2, 3, 4), f(3, 4)]), ("...ij->...ji", [x]), ("bij,ij->", [x, w.expand(3, 4)]), ("ij,j->ij", [f(3, 4), f(4)]),
+        ("aB,Bc", [f(2, 3), f(3, 2)]), ("bn,anm,bm->ba", [f(2, 3), f(4, 3, 5), f(2, 5)]), ("ij,jk,kl,lm->im", [f(2, 3), f(3, 2), f(2, 4), f(4, 2)]),
+        ("ij,ij->ij", [f(3, 4), w]), ("kj,ji->", [w, f(1, 3)]), (",i->i", [f(), f(3)]), ("ij,jk->ik", [f(2, 0), f(0, 3)]), ("b i...->i b...", [f(2, 3, 1, 2)]),
+        ("iij,jkk->ik", [f(2, 2, 3), f(3, 4, 4)]), ("ab...,...cd->b...d", [f(2, 3, 4), f(1, 2, 3)]), ("ij,jk->ik", [n(2, 3), n(3, 2)]),
+        ("i...,j->...", [n(2, 3), n(4)]), ("bik,iok->bo", [f(2, 3, 2, dtype=torch.float16), f(3, 2, 2, dtype=torch.float16)])):
+    run(aten.einsum.default, equation, operands)

@@ -18,26 +18,26 @@ clone.default col2im.default constant_pad_nd.default contiguous.default conv1d.d
 conv3d.default conv3d.padding conv_transpose1d.default conv_transpose2d.input conv_transpose3d.input convolution.default copy.default
 copysign.Scalar copysign.Tensor cos.default cosh.default cummax.default cummin.default cumprod.default cumsum.default deg2rad.default
 detach.default diagonal.default diagonal_scatter.default diff.default div.Scalar div.Scalar_mode div.Tensor div.Tensor_mode
-dropout.default elu.default embedding.default empty.memory_format empty_like.default eq.Scalar eq.Tensor erf.default erfc.default
-erfinv.default exp.default exp2.default expand.default expand_as.default expm1.default eye.default eye.m feature_dropout.default
-fill.Scalar fill.Tensor flatten.using_ints flip.default floor.default floor_divide.Scalar floor_divide.default fmax.default fmin.default
-fmod.Scalar fmod.Tensor frac.default full.default full_like.default gather.default ge.Scalar ge.Tensor gelu.default glu.default
-grid_sampler.default grid_sampler_2d.default grid_sampler_3d.default group_norm.default gru.input gt.Scalar gt.Tensor hardshrink.default
-hardsigmoid.default hardswish.default hardtanh.default heaviside.default histc.default hypot.default im2col.default index.Tensor
-index_add.default index_copy.default index_fill.int_Scalar index_fill.int_Tensor index_put.default index_reduce.default
-index_select.default instance_norm.default isfinite.default isinf.default isnan.default isneginf.default isposinf.default kthvalue.default
-layer_norm.default le.Scalar le.Tensor leaky_relu.default lerp.Scalar lerp.Tensor lgamma.default lift_fresh.default
-lift_fresh_copy.default linalg_vector_norm.default linear.default linspace.default log.default log10.default log1p.default log2.default
-log_sigmoid.default log_softmax.int logaddexp.default logcumsumexp.default logical_and.default logical_not.default logical_or.default
-logical_xor.default logit.default logspace.default logsumexp.default lstm.input lt.Scalar lt.Tensor mT.default masked_fill.Scalar
-masked_fill.Tensor masked_scatter.default matmul.default max.default max.dim max.other max_pool1d.default max_pool1d_with_indices.default
-max_pool2d.default max_pool2d_with_indices.default max_pool3d.default max_pool3d_with_indices.default maximum.default mean.default
-mean.dim median.default median.dim min.default min.dim min.other minimum.default mish.default mm.default mode.default movedim.int
-movedim.intlist msort.default mul.Scalar mul.Tensor mv.default nan_to_num.default nanmedian.default nanmedian.dim narrow.default
-native_batch_norm.default native_channel_shuffle.default native_group_norm.default native_layer_norm.default ne.Scalar ne.Tensor
-neg.default new_full.default new_ones.default new_zeros.default numpy_T.default one_hot.default ones.default ones_like.default pad.default
-permute.default pixel_shuffle.default pixel_unshuffle.default pow.Scalar pow.Tensor_Scalar pow.Tensor_Tensor prelu.default prod.default
-prod.dim_int put.default qnnrt.fft.default rad2deg.default reciprocal.default relu.default relu6.default remainder.Scalar
+dropout.default einsum.default elu.default embedding.default empty.memory_format empty_like.default eq.Scalar eq.Tensor erf.default
+erfc.default erfinv.default exp.default exp2.default expand.default expand_as.default expm1.default eye.default eye.m
+feature_dropout.default fill.Scalar fill.Tensor flatten.using_ints flip.default floor.default floor_divide.Scalar floor_divide.default
+fmax.default fmin.default fmod.Scalar fmod.Tensor frac.default full.default full_like.default gather.default ge.Scalar ge.Tensor
+gelu.default glu.default grid_sampler.default grid_sampler_2d.default grid_sampler_3d.default group_norm.default gru.input gt.Scalar
+gt.Tensor hardshrink.default hardsigmoid.default hardswish.default hardtanh.default heaviside.default histc.default hypot.default
+im2col.default index.Tensor index_add.default index_copy.default index_fill.int_Scalar index_fill.int_Tensor index_put.default
+index_reduce.default index_select.default instance_norm.default isfinite.default isinf.default isnan.default isneginf.default
+isposinf.default kthvalue.default layer_norm.default le.Scalar le.Tensor leaky_relu.default lerp.Scalar lerp.Tensor lgamma.default
+lift_fresh.default lift_fresh_copy.default linalg_vector_norm.default linear.default linspace.default log.default log10.default
+log1p.default log2.default log_sigmoid.default log_softmax.int logaddexp.default logcumsumexp.default logical_and.default
+logical_not.default logical_or.default logical_xor.default logit.default logspace.default logsumexp.default lstm.input lt.Scalar lt.Tensor
+mT.default masked_fill.Scalar masked_fill.Tensor masked_scatter.default matmul.default max.default max.dim max.other max_pool1d.default
+max_pool1d_with_indices.default max_pool2d.default max_pool2d_with_indices.default max_pool3d.default max_pool3d_with_indices.default
+maximum.default mean.default mean.dim median.default median.dim min.default min.dim min.other minimum.default mish.default mm.default
+mode.default movedim.int movedim.intlist msort.default mul.Scalar mul.Tensor mv.default nan_to_num.default nanmedian.default nanmedian.dim
+narrow.default native_batch_norm.default native_channel_shuffle.default native_group_norm.default native_layer_norm.default ne.Scalar
+ne.Tensor neg.default new_full.default new_ones.default new_zeros.default numpy_T.default one_hot.default ones.default ones_like.default
+pad.default permute.default pixel_shuffle.default pixel_unshuffle.default pow.Scalar pow.Tensor_Scalar pow.Tensor_Tensor prelu.default
+prod.default prod.dim_int put.default qnnrt.fft.default rad2deg.default reciprocal.default relu.default relu6.default remainder.Scalar
 remainder.Scalar_Tensor remainder.Tensor repeat.default repeat_interleave.self_int reshape.default reshape_as.default rms_norm.default
 rnn_relu.input rnn_tanh.input roll.default rot90.default round.decimals round.default rsqrt.default rsub.Scalar rsub.Tensor
 scalar_tensor.default scaled_dot_product_attention.default scatter.reduce scatter.src scatter.value scatter.value_reduce
