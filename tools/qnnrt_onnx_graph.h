@@ -1253,6 +1253,16 @@ static qnnrt_og__value *qnnrt_og__cat(qnnrt_og *b, qnnrt_og__value **values, siz
     return b->failed ? &b->nothing : out;
 }
 
+static void qnnrt_og__do_einsum(qnnrt_og *b)
+{
+    qnnrt_ir_attr equation;
+    memset(&equation, 0, sizeof(equation));
+    equation.kind = QNNRT_IR_TEXT;
+    equation.name = "equation";
+    equation.text = qnnrt_og__text(b, "equation", "");
+    qnnrt_og__call(b, "einsum.default", b->in, b->in_count, &equation, 1, b->out, 1);
+}
+
 static void qnnrt_og__do_concat(qnnrt_og *b)
 {
     const int64_t axis = qnnrt_og__axis(b, qnnrt_og__int(b, "axis", 1), b->in[0]->rank);
@@ -4445,6 +4455,7 @@ static const qnnrt_og__row qnnrt_og__rows[] = {
     { "Div", 2, 2, NULL, qnnrt_og__do_div },
     { "Dropout", 1, 3, NULL, qnnrt_og__do_dropout },
     { "DynamicQuantizeLinear", 1, 1, NULL, qnnrt_og__do_dynamic_quantize },
+    { "Einsum", 1, 255, NULL, qnnrt_og__do_einsum },
     { "Elu", 1, 1, "elu.default(a, alpha=@alpha:1.0)", NULL },
     { "Equal", 2, 2, NULL, qnnrt_og__do_equal },
     { "Erf", 1, 1, "erf.default(a)", NULL },
