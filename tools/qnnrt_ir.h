@@ -2147,7 +2147,7 @@ static int qnnrt_ir__shape_roll(qnnrt_ir__shape *s)
 /* =====================================================================================
    SHAPE OF LAYERS                                                            >>shape_net
    Products, norms, attention.
-   Needs: >>config >>attr >>shape >>shape_math     Knows nothing of: views
+   Needs: >>config >>dtype >>attr >>shape >>shape_math     Knows nothing of: views
    ===================================================================================== */
 
 static int qnnrt_ir__shape_inner(qnnrt_ir__shape *s, int64_t a, int64_t b)
@@ -2178,13 +2178,16 @@ static int qnnrt_ir__shape_matmul(qnnrt_ir__shape *s)
     return 1;
 }
 
-/* An equation of einsum. Each dimension of a term has a letter; those of "..." have digits, of which
-   '7' is the last one. */
+/* An equation of einsum. Each dimension of a term has a letter; those of "..." have digits, and '7'
+   is the last one. */
 typedef struct qnnrt_ir__einsum {
     const char *at;                          /* the rest of the equation */
     char        term[QNNRT_IR_RANK + 2], out[QNNRT_IR_RANK + 2];
     int64_t     size['z' + 1];               /* 1 if it is 1 in all operands */
     size_t      seen['z' + 1];               /* how often operands have the letter */
+    qnnrt_ir      *ir;                       /* of the rest: see >>einsum */
+    qnnrt_ir_node *node;
+    int            full;                     /* 1: a step has too many dimensions or elements */
 } qnnrt_ir__einsum;
 
 static int qnnrt_ir__einsum_wrong(qnnrt_ir__shape *s, const char *why, const char *at)
@@ -2233,8 +2236,9 @@ static int qnnrt_ir__einsum_plan(qnnrt_ir__shape *s, qnnrt_ir__einsum *m)
         const qnnrt_ir_value *x = node->inputs[i];
         if (i > 0 && *m->at++ != ',')
             return qnnrt_ir__einsum_wrong(s, "there are too few terms", m->at - 1);
-        if (x == NULL || x->dtype != node->inputs[0]->dtype || x->dtype == QNNRT_DTYPE_BOOL8)
-            return qnnrt_ir__einsum_wrong(s, "operands must be numbers of one dtype", m->at);
+        if (x == NULL || x->dtype != node->inputs[0]->dtype ||
+            (qnnrt_ir_dtype_kind(x->dtype) < 2 && x->dtype != QNNRT_DTYPE_I64))
+            return qnnrt_ir__einsum_wrong(s, "operands must be of one float type, or int64", m->at);
         if (!qnnrt_ir__einsum_term(s, m, x->rank, 0)) return 0;
         for (d = 0; d < x->rank; ++d) {
             const int64_t dim = x->dims[d], first = x->dims[strchr(m->term, m->term[d]) - m->term];
@@ -2273,7 +2277,6 @@ static uint32_t qnnrt_ir__einsum_dims(const qnnrt_ir__einsum *m, const char *lab
     return k;
 }
 
-/* The dtype is that of the operands: sums of narrow integers are as narrow. */
 static int qnnrt_ir__shape_einsum(qnnrt_ir__shape *s)
 {
     qnnrt_ir__einsum m;
@@ -3641,7 +3644,7 @@ static int qnnrt_ir__shape_rope(qnnrt_ir__shape *s)
     X("linear.default", 2, 3, "", linear, linear) \
     X("matmul.default", 2, 2, "bool transpose_b=false", matmul, matmul) \
     QNNRT_IR__THREE(X, 2, matmul, matmul, "mm", "bmm", "mv") \
-    X("einsum.default", 1, 255, "str equation, ints? path", einsum, einsum) \
+    X("einsum.default", 1, 255, "str equation, ints? path", einsum, nothing) \
     X("_grouped_mm.default", 3, 3, "dtype? out_dtype", grouped, grouped) \
     X("transformers.grouped_mm_fallback.default", 3, 3, "", grouped, grouped) \
     X("addmm.default", 3, 3, "Scalar beta=1, Scalar alpha=1", addmm, addmm) \
@@ -3766,12 +3769,11 @@ static int (*const qnnrt_ir__ops_empty[])(qnnrt_ir__shape *s) = {
     qnnrt_ir__shape_mean, qnnrt_ir__shape_sum, qnnrt_ir__shape_any, qnnrt_ir__shape_norm,
     qnnrt_ir__shape_moments, qnnrt_ir__shape_logsumexp,
     qnnrt_ir__shape_linear, qnnrt_ir__shape_matmul, qnnrt_ir__shape_addmm, qnnrt_ir__shape_pad,
-    qnnrt_ir__shape_einsum,
     qnnrt_ir__shape_cat, qnnrt_ir__shape_diff, qnnrt_ir__shape_getitem,
     qnnrt_ir__shape_rows, qnnrt_ir__shape_scatter, qnnrt_ir__shape_masked_scatter,
     qnnrt_ir__shape_index_put, qnnrt_ir__shape_view_scatter, qnnrt_ir__shape_type_as,
     qnnrt_ir__shape_put, qnnrt_ir__shape_counts, qnnrt_ir__shape_search,
-    qnnrt_ir__shape_new,
+    qnnrt_ir__shape_new, qnnrt_ir__shape_einsum,
 };
 
 /* Other spellings of operators, and whether these overwrite their first input. */
@@ -8248,53 +8250,6 @@ static int qnnrt_ir__eval_grouped(qnnrt_ir__eval *e)
 static int qnnrt_ir__eval_matmul(qnnrt_ir__eval *e) { return qnnrt_ir__gemm_matmul(e, 0); }
 static int qnnrt_ir__eval_addmm(qnnrt_ir__eval *e) { return qnnrt_ir__gemm_matmul(e, 1); }
 
-/* einsum as it is defined: products at all places of all letters. Graphs that run have products of
-   matrices instead, see >>einsum. */
-static int qnnrt_ir__eval_einsum(qnnrt_ir__eval *e)
-{
-    const size_t count = e->in_count;
-    char list['z' + 2], (*terms)[QNNRT_IR_RANK + 2];
-    int64_t at['z' + 1], last = -1, place;
-    uint64_t whole = 0;
-    double sum = 0;
-    qnnrt_ir__shape s;
-    qnnrt_ir__einsum m;
-    size_t i, d, k, n;
-    s.node = e->node;
-    terms = (char (*)[QNNRT_IR_RANK + 2])qnnrt_ir__eval_get(e, (int64_t)count + 1, sizeof(*terms));
-    if (terms == NULL || !qnnrt_ir__einsum_plan(&s, &m)) return 0;
-    for (i = 0; i < count && qnnrt_ir__einsum_term(&s, &m, e->in[i].rank, 0); ++i, ++m.at)
-        memcpy(terms[i], m.term, sizeof(m.term));
-    memcpy(terms[count], m.out, sizeof(m.out));
-    memset(at, 0, sizeof(at));
-    n = strlen(strcpy(list, m.out));
-    for (k = '0'; k <= 'z'; ++k)
-        if (m.seen[k] > 0 && strchr(m.out, (int)k) == NULL) list[n++] = (char)k;
-    for (place = 0; place < e->out->count; ++place) qnnrt_ir__wide_set(e->out, place, 0);
-    for (k = 0; k < n; ++k) if (m.size[(size_t)list[k]] == 0) return 1;
-    for (d = 1; d > 0;) {
-        double product = 1;
-        uint64_t times = 1;
-        for (i = 0; i <= count; ++i) {
-            const qnnrt_ir__wide *x = i < count ? &e->in[i] : e->out;
-            for (place = 0, d = 0; d < x->rank; ++d)
-                place = place * x->dims[d] + (x->dims[d] != 1 ? at[(size_t)terms[i][d]] : 0);
-            if (i == count) break;
-            if (x->whole) times *= (uint64_t)qnnrt_ir__wide_i(x, place);
-            else product *= qnnrt_ir__wide_f(x, place);
-        }
-        if (place != last) { sum = 0; whole = 0; }
-        sum += product;
-        whole += times;
-        last = place;
-        if (e->out->whole) qnnrt_ir__wide_set(e->out, place, (int64_t)whole);
-        else qnnrt_ir__wide_put(e->out, place, sum);
-        for (d = n; d > 0 && ++at[(size_t)list[d - 1]] == m.size[(size_t)list[d - 1]]; --d)
-            at[(size_t)list[d - 1]] = 0;
-    }
-    return 1;
-}
-
 /* Of each group of channels: the weight times windows of the input. */
 static int qnnrt_ir__eval_conv(qnnrt_ir__eval *e)
 {
@@ -9948,6 +9903,8 @@ static const char *qnnrt_ir__eval_refusal(const qnnrt_ir_node *node)
     if (eval == qnnrt_ir__eval_copy && qnnrt_ir_int(node, "train", 0) != 0 &&
         qnnrt_ir_float(node, "p", 0) > 0)
         return "dropout in training is random";
+    if (strcmp(node->info->name, "einsum.default") == 0)
+        return "qnnrt_ir_pass_inplace() was not called, or its steps have too many dimensions";
     if (eval == qnnrt_ir__eval_attention && qnnrt_ir_float(node, "dropout_p", 0) > 0)
         return "dropout is random";
     if (eval == qnnrt_ir__eval_recurrent && qnnrt_ir_int(node, "train", 0) != 0 &&
@@ -10169,15 +10126,6 @@ static double qnnrt_ir__fold_inner(const qnnrt_ir_node *node, const qnnrt_ir_val
         for (k = 1, area = 0; k < node->input_count; ++k)
             area += node->inputs[k] != NULL ? (double)node->inputs[k]->count : 0;
         return 16 * area * (qnnrt_ir__fold_ratio((double)x->count, depth) + 4) + 64 * made;
-    }
-    if (eval == qnnrt_ir__eval_einsum) {                 /* at each place of all letters */
-        qnnrt_ir__shape s;
-        qnnrt_ir__einsum m;
-        size_t k;
-        s.node = node;
-        if (!qnnrt_ir__einsum_plan(&s, &m)) return 0;
-        for (k = 0, area = 256; k <= 'z'; ++k) area *= (double)m.size[k];
-        return area * (double)node->input_count;
     }
     if (eval == qnnrt_ir__eval_fft) return 1024 * (double)x->rank * (made + (double)x->count);
     if (eval == qnnrt_ir__eval_grouped)
@@ -10553,25 +10501,17 @@ QNNRT_IR_API qnnrt_result qnnrt_ir_round(qnnrt_ir *ir, qnnrt_ir_node *node, qnnr
 /* =====================================================================================
    EINSUM                                                                         >>einsum
    einsum becomes products of two matrices, with what must be moved and added up before.
-   Needs: >>config >>attr >>shape_net >>infer >>graph >>public     Knows nothing of: patterns
+   Needs: >>config >>shape >>shape_net >>infer >>graph >>public     Knows nothing of: patterns
    ===================================================================================== */
 
-/* A tensor, and the letters of its dimensions, none of which is 1. */
 typedef struct qnnrt_ir__term {
     qnnrt_ir_value *x;
-    char            labels[QNNRT_IR_RANK + 2];
+    char            labels[QNNRT_IR_RANK + 2];   /* of its dimensions, none of which is 1 */
 } qnnrt_ir__term;
-
-typedef struct qnnrt_ir__split {
-    qnnrt_ir         *ir;
-    qnnrt_ir_node    *node;
-    qnnrt_ir__einsum  m;
-    int               full;                  /* 1: a step has too many dimensions or elements */
-} qnnrt_ir__split;
 
 /* Let t->x be what an operator with a list as argument makes of it, and of y unless that is NULL.
    Return the node, NULL: out of memory. */
-static qnnrt_ir_node *qnnrt_ir__einsum_step(qnnrt_ir__split *p, qnnrt_ir__term *t, const char *op,
+static qnnrt_ir_node *qnnrt_ir__einsum_step(qnnrt_ir__einsum *p, qnnrt_ir__term *t, const char *op,
                                             qnnrt_ir_value *y, uint32_t rank, const int64_t *dims,
                                             const char *name, const int64_t *list, size_t length)
 {
@@ -10590,19 +10530,19 @@ static qnnrt_ir_node *qnnrt_ir__einsum_step(qnnrt_ir__split *p, qnnrt_ir__term *
                ? node : NULL;
 }
 
-/* Bring the dimensions in the order of some letters, then give them another shape. */
-static int qnnrt_ir__einsum_order(qnnrt_ir__split *p, qnnrt_ir__term *t, const char *labels,
+/* Bring the dimensions in the order of some letters, then give them another shape, or their own. */
+static int qnnrt_ir__einsum_order(qnnrt_ir__einsum *p, qnnrt_ir__term *t, const char *labels,
                                   uint32_t rank, const int64_t *dims)
 {
     int64_t order[QNNRT_IR_RANK], now[QNNRT_IR_RANK];
-    const uint32_t n = qnnrt_ir__einsum_dims(&p->m, labels, now);
+    const uint32_t n = qnnrt_ir__einsum_dims(p, labels, now);
     uint32_t d;
     for (d = 0; d < n; ++d) order[d] = strchr(t->labels, labels[d]) - t->labels;
-    if (strcmp(t->labels, labels) != 0 &&
-        qnnrt_ir__einsum_step(p, t, "permute.default", NULL, n, now, "dims", order, n) == NULL)
-        return 0;
-    return (t->x->rank == rank && memcmp(t->x->dims, dims, rank * sizeof(*dims)) == 0) ||
-           qnnrt_ir__einsum_step(p, t, "reshape.default", NULL, rank, dims, "shape", dims, rank);
+    if (dims == NULL) { dims = now; rank = n; }
+    return (strcmp(t->labels, labels) == 0 ||
+            qnnrt_ir__einsum_step(p, t, "permute.default", NULL, n, now, "dims", order, n)) &&
+           ((t->x->rank == rank && memcmp(t->x->dims, dims, rank * sizeof(*dims)) == 0) ||
+            qnnrt_ir__einsum_step(p, t, "reshape.default", NULL, rank, dims, "shape", dims, rank));
 }
 
 /* Return true if the result has a letter, or a later operand may have it. */
@@ -10612,45 +10552,40 @@ static int qnnrt_ir__einsum_needs(const qnnrt_ir__einsum *m, char label)
 }
 
 /* Add up over the letters that neither another tensor has nor the rest of the equation. */
-static int qnnrt_ir__einsum_sum(qnnrt_ir__split *p, qnnrt_ir__term *t, const char *other)
+static int qnnrt_ir__einsum_sum(qnnrt_ir__einsum *p, qnnrt_ir__term *t, const char *other)
 {
     int64_t dims[QNNRT_IR_RANK], sum[QNNRT_IR_RANK];
     uint32_t d, n = 0, summed = 0;
-    qnnrt_ir_node *node;
     for (d = 0; t->labels[d] != '\0'; ++d) {
-        if (strchr(other, t->labels[d]) == NULL && !qnnrt_ir__einsum_needs(&p->m, t->labels[d]))
+        if (strchr(other, t->labels[d]) == NULL && !qnnrt_ir__einsum_needs(p, t->labels[d]))
             sum[summed++] = d;
         else t->labels[n++] = t->labels[d];
     }
     memset(t->labels + n, 0, sizeof(t->labels) - n);
-    qnnrt_ir__einsum_dims(&p->m, t->labels, dims);
-    if (summed == 0) return 1;
-    node = qnnrt_ir__einsum_step(p, t, "sum.dim_IntList", NULL, n, dims, "dim", sum, summed);
-    return node != NULL && (qnnrt_ir_dtype_kind(t->x->dtype) == 2 ||
-           qnnrt_ir_set_text(p->ir, node, "dtype", qnnrt_ir_dtype_name(t->x->dtype)));
+    n = qnnrt_ir__einsum_dims(p, t->labels, dims);
+    return summed == 0 ||
+           qnnrt_ir__einsum_step(p, t, "sum.dim_IntList", NULL, n, dims, "dim", sum, summed);
 }
 
-/* Begin with the next operand, without dimensions of 1. A letter that it has twice is a diagonal: each
-   (n + 1)-th of the n * n elements. The second one has the code of its place meanwhile. */
-static int qnnrt_ir__einsum_load(qnnrt_ir__split *p, qnnrt_ir__term *t, qnnrt_ir_value *x)
+/* Begin with the next operand, without dimensions of 1. A letter that it has twice is a diagonal,
+   every (n + 1)th of n * n elements; meanwhile the second one has the code of its place. */
+static int qnnrt_ir__einsum_load(qnnrt_ir__einsum *p, qnnrt_ir__term *t, qnnrt_ir_value *x)
 {
     int64_t dims[QNNRT_IR_RANK];
     char order[QNNRT_IR_RANK + 2], base[QNNRT_IR_RANK + 1], *to;
     qnnrt_ir__shape s;
     qnnrt_ir_node *node;
     uint32_t d, n = 0, k;
-    if (!qnnrt_ir__einsum_term(&s, &p->m, x->rank, 0)) return 0;
+    if (!qnnrt_ir__einsum_term(&s, p, x->rank, 0)) return 0;
     memset(t, 0, sizeof(*t));
-    t->x = x;
-    for (d = 0; d < x->rank; ++d) {
-        const char label = p->m.term[d];
+    for (t->x = x, d = 0; d < x->rank; ++d) {
+        const char label = p->term[d];
         if (x->dims[d] == 1) continue;
         base[n] = strchr(t->labels, label) != NULL ? label : '\0';
         t->labels[n] = base[n] != '\0' ? (char)(n + 1) : label;
-        p->m.size[++n] = x->dims[d];
+        p->size[++n] = x->dims[d];
     }
-    qnnrt_ir__einsum_dims(&p->m, t->labels, dims);
-    if (!qnnrt_ir__einsum_order(p, t, t->labels, n, dims)) return 0;
+    if (!qnnrt_ir__einsum_order(p, t, t->labels, 0, NULL)) return 0;
     for (k = n; k-- > 0;) {
         if (base[k] == '\0') continue;
         memset(order, 0, sizeof(order));
@@ -10658,11 +10593,10 @@ static int qnnrt_ir__einsum_load(qnnrt_ir__split *p, qnnrt_ir__term *t, qnnrt_ir
             if (t->labels[d] != base[k] && t->labels[d] != (char)(k + 1)) *to++ = t->labels[d];
         *to++ = base[k];
         *to = (char)(k + 1);
-        qnnrt_ir__einsum_dims(&p->m, order, dims);
-        --n;
+        n = qnnrt_ir__einsum_dims(p, order, dims) - 1;
         dims[n - 1] = qnnrt_ir__times(dims[n - 1], dims[n]);
         if (!qnnrt_ir__einsum_order(p, t, order, n, dims)) return 0;
-        dims[n - 1] = p->m.size[k + 1];
+        dims[n - 1] = p->size[k + 1];
         *to = '\0';
         memcpy(t->labels, order, sizeof(order));
         node = qnnrt_ir__einsum_step(p, t, "slice.Tensor", NULL, n, dims, NULL, NULL, 0);
@@ -10674,24 +10608,23 @@ static int qnnrt_ir__einsum_load(qnnrt_ir__split *p, qnnrt_ir__term *t, qnnrt_ir
 
 /* Let a be its product with b: [batch, rows, inner] times [batch, inner, columns]. If nothing is
    added up, inner is 1. */
-static int qnnrt_ir__einsum_pair(qnnrt_ir__split *p, qnnrt_ir__term *a, qnnrt_ir__term *b)
+static int qnnrt_ir__einsum_pair(qnnrt_ir__einsum *p, qnnrt_ir__term *a, qnnrt_ir__term *b)
 {
     enum { BATCH, ROWS, INNER, COLUMNS };
     static const unsigned char parts[3][2] = {
         { ROWS, INNER }, { INNER, COLUMNS }, { ROWS, COLUMNS } };
-    char part[4][QNNRT_IR_RANK + 2], order[3 * QNNRT_IR_RANK + 6];
+    char part[4][QNNRT_IR_RANK + 2] = { "", "", "", "" }, order[3 * QNNRT_IR_RANK + 6];
     int64_t size[4] = { 1, 1, 1, 1 }, dims[QNNRT_IR_RANK];
     const char *label;
-    uint32_t k, to, flat, n[4] = { 0, 0, 0, 0 };
-    memset(part, 0, sizeof(part));
+    uint32_t k, flat, n[4] = { 0, 0, 0, 0 };
     for (k = 0; k < 2; ++k) {
         for (label = (k == 0 ? a : b)->labels; *label != '\0'; ++label) {
             const int both = strchr((k == 0 ? b : a)->labels, *label) != NULL;
+            const int to = !both ? (k == 0 ? ROWS : COLUMNS)
+                                 : qnnrt_ir__einsum_needs(p, *label) ? BATCH : INNER;
             if (both && k == 1) continue;
-            to = both ? (qnnrt_ir__einsum_needs(&p->m, *label) ? BATCH : INNER)
-                      : k == 0 ? ROWS : COLUMNS;
             part[to][n[to]++] = *label;
-            size[to] = qnnrt_ir__times(size[to], p->m.size[(size_t)*label]);
+            size[to] = qnnrt_ir__times(size[to], p->size[(size_t)*label]);
         }
     }
     p->full |= n[BATCH] + n[ROWS] + n[COLUMNS] > QNNRT_IR_RANK;
@@ -10707,38 +10640,35 @@ static int qnnrt_ir__einsum_pair(qnnrt_ir__split *p, qnnrt_ir__term *a, qnnrt_ir
     if (qnnrt_ir__einsum_step(p, a, n[INNER] > 0 ? "matmul.default" : "mul.Tensor", b->x, 3 - flat,
                               dims + flat, NULL, NULL, 0) == NULL) return 0;
     memcpy(a->labels, order, sizeof(a->labels));
-    k = qnnrt_ir__einsum_dims(&p->m, a->labels, dims);
-    return qnnrt_ir__einsum_order(p, a, a->labels, k, dims);
+    return qnnrt_ir__einsum_order(p, a, a->labels, 0, NULL);
 }
 
 /* Split a node without findings, from the first operand to the last. One with a step that is too
    large stays, and qnnrt_ir_tidy() removes what was added. */
 static qnnrt_result qnnrt_ir__einsum_node(qnnrt_ir *ir, qnnrt_ir_node *node, qnnrt_error *err)
 {
-    qnnrt_ir__split p;
+    qnnrt_ir__einsum p;
     qnnrt_ir__shape s;
     qnnrt_ir__term a, b;
     char order[QNNRT_IR_RANK + 2] = "";
-    int64_t dims[QNNRT_IR_RANK];
     uint32_t n = 0, d;
     size_t i;
     int good;
     if (!qnnrt_ir_is(node, "einsum.default") || !qnnrt_ir__ops_infer(node, 0, &s)) return QNNRT_OK;
-    memset(&p, 0, sizeof(p));
+    good = qnnrt_ir__einsum_plan(&s, &p);
     p.ir = ir;
     p.node = node;
-    good = qnnrt_ir__einsum_plan(&s, &p.m) && qnnrt_ir__einsum_load(&p, &a, node->inputs[0]);
+    good = good && qnnrt_ir__einsum_load(&p, &a, node->inputs[0]);
     for (i = 1; i < node->input_count && good; ++i) {
-        ++p.m.at;                                        /* the comma */
+        ++p.at;                                          /* the comma */
         good = qnnrt_ir__einsum_load(&p, &b, node->inputs[i]) &&
-               qnnrt_ir__einsum_sum(&p, &a, p.m.term) && qnnrt_ir__einsum_sum(&p, &b, a.labels) &&
+               qnnrt_ir__einsum_sum(&p, &a, b.labels) && qnnrt_ir__einsum_sum(&p, &b, a.labels) &&
                qnnrt_ir__einsum_pair(&p, &a, &b);
     }
-    for (d = 0; p.m.out[d] != '\0'; ++d)
-        if (p.m.size[(size_t)p.m.out[d]] != 1) order[n++] = p.m.out[d];
-    qnnrt_ir__einsum_dims(&p.m, order, dims);
+    for (d = 0; p.out[d] != '\0'; ++d)
+        if (p.size[(size_t)p.out[d]] != 1) order[n++] = p.out[d];
     good = good && qnnrt_ir__einsum_sum(&p, &a, "") &&
-           qnnrt_ir__einsum_order(&p, &a, order, n, dims) &&
+           qnnrt_ir__einsum_order(&p, &a, order, 0, NULL) &&
            qnnrt_ir_become(ir, node, "reshape.default", &a.x, 1) &&
            qnnrt_ir_set_ints(ir, node, "shape", s.dims, s.rank);
     return good || p.full ? QNNRT_OK : qnnrt_ir__fail_memory(err);

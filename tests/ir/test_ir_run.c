@@ -648,6 +648,47 @@ TEST(ir_run_reads_weights_in_place_and_leaves_a_ready_graph)
     qnnrt_ir_free(ir);
 }
 
+/* ---- einsum: the nodes that it becomes compute what PyTorch computes ---- */
+
+static const qnnrt_ir_value *expected_of(const qnnrt_ir *ir, const char *output)
+{
+    char name[100];
+    size_t i;
+    snprintf(name, sizeof name, "expected/%s", output);
+    for (i = 0; i < ir->value_count; ++i) if (strcmp(ir->values[i]->name, name) == 0) return ir->values[i];
+    return NULL;
+}
+
+TEST(ir_run_splits_einsum)
+{
+    qnnrt_ir *ir = ir_file("net", &err);
+    void *out[1000] = { NULL };
+    char wanted[1000] = "";
+    size_t i, k, cases = 0;
+    CHECK(ir != NULL && ir->output_count < 1000);
+    for (i = 0; i < ir->output_count; ++i) {
+        wanted[i] = ir->outputs[i]->node != NULL && qnnrt_ir_is(ir->outputs[i]->node, "einsum.default");
+        if (wanted[i]) out[i] = malloc((size_t)ir->outputs[i]->count * 8 + 1);
+    }
+    CHECK_EQ(run(ir, NULL, (const void *const *)out, out), QNNRT_OK);
+    for (i = 0; i < ir->output_count; ++i) {
+        const qnnrt_ir_value *y = ir->outputs[i], *expected = expected_of(ir, y->name);
+        const size_t size = qnnrt_ir_dtype_bytes(y->dtype);
+        if (!wanted[i]) continue;
+        ++cases;
+        CHECK(expected != NULL && !qnnrt_ir_is(y->node, "einsum.default"));
+        for (k = 0; k < y->count; ++k) {
+            const char *at = (const char *)out[i] + k * size, *right = (const char *)expected->data + k * size;
+            const double a = y->dtype == QNNRT_DTYPE_I64 ? (double)qnnrt_ir_element_int(at, y->dtype) : qnnrt_ir_element_float(at, y->dtype);
+            const double b = y->dtype == QNNRT_DTYPE_I64 ? (double)qnnrt_ir_element_int(right, y->dtype) : qnnrt_ir_element_float(right, y->dtype);
+            CHECK(fabs(a - b) <= (y->dtype == QNNRT_DTYPE_F16 ? 1e-2 : 1e-5) * (1 + fabs(b)));
+        }
+        free(out[i]);
+    }
+    CHECK_EQ(cases, 27);
+    qnnrt_ir_free(ir);
+}
+
 TEST_MAIN("ir_run")
 {
     RUN(ir_run_computes_what_pytorch_computes);
@@ -665,4 +706,5 @@ TEST_MAIN("ir_run")
     RUN(ir_data_may_have_any_alignment);
     RUN(ir_indices_are_those_of_pytorch);
     RUN(ir_run_reads_weights_in_place_and_leaves_a_ready_graph);
+    RUN(ir_run_splits_einsum);
 }

@@ -120,7 +120,7 @@ static void lower_run_case(qnnrt_backend *backend, qnnrt_ir *ir, size_t number, 
         "embedding", "index", "where", "masked_fill", "q.", "gather", NULL
     };
     qnnrt_ir_node *node = ir->nodes[number];
-    qnnrt_ir sub = *ir;
+    qnnrt_ir sub = *ir, *part = NULL;
     qnnrt_ir_value *inputs[64];
     qnnrt_ir_origin origins[64];
     qnnrt_lower_desc desc;
@@ -156,7 +156,11 @@ static void lower_run_case(qnnrt_backend *backend, qnnrt_ir *ir, size_t number, 
     sub.output_count = node->output_count;
     err.text[0] = '\0';
     result = qnnrt_lower_create(&desc, &lower, &err);
-    if (result == QNNRT_OK) result = qnnrt_lower_graph(lower, &sub, "case", &err);
+    if (result == QNNRT_OK && strcmp(node->op, "einsum.default") == 0)       /* what it consists of */
+        result = qnnrt_ir_extract(ir, (const qnnrt_ir_node *const *)&node, 1, (const qnnrt_ir_value *const *)inputs, count,
+                                  (const qnnrt_ir_value *const *)node->outputs, 1, "case", &part, &err);
+    if (result == QNNRT_OK && part != NULL) result = qnnrt_ir_pass_noops(part, &err);
+    if (result == QNNRT_OK) result = qnnrt_lower_graph(lower, part != NULL ? part : &sub, "case", &err);
     out->outcome = result == QNNRT_E_UNSUPPORTED ? LOWER_REFUSED : LOWER_FAILED;
     if (result == QNNRT_OK) {
         out->ops = qnnrt_lower_get_info(lower)->graphs[0].used_ops;
@@ -207,6 +211,7 @@ static void lower_run_case(qnnrt_backend *backend, qnnrt_ir *ir, size_t number, 
     qnnrt_run_destroy(run);
     qnnrt_close(model);
     qnnrt_lower_free(lower);
+    qnnrt_ir_free(part);
     for (i = 0; i < count; ++i) inputs[i]->origin = origins[i];
 }
 
