@@ -16,7 +16,8 @@ _WHOLE = re.compile(r"aten\.(linalg_(?!norm|matrix_norm|vecdot|multi_dot|matmul|
 
 # Known operators that are taken apart all the same: libraries compute the parts, and the host the whole.
 _PARTS = ("index_put.default kthvalue.default median.default median.dim searchsorted.Tensor bucketize.Tensor as_strided.default unfold.default diagonal.default "
-          "select_scatter.default take_along_dim.default one_hot.default rot90.default eye.default eye.m").split()
+          "select_scatter.default take_along_dim.default one_hot.default rot90.default eye.default eye.m "
+          "einsum.default").split()
 
 
 def known(op: Any) -> bool:
