@@ -10,20 +10,11 @@ cpu="--backends cpu,host --backend_so cpu=$ref"
 
 # graph KIND: a graph in $tmp/KIND.json
 graph() { check "graph_$1" "no graph" python3 "$tests/cli/host_graph.py" "$tmp/$1.json" "$1"; }
-# compile NAME STATUS TEXT ARGUMENT ...: TEXT is in what it prints
-compile() {
-    name=$1 wanted=$2 text=$3
-    shift 3
-    rm -rf "$out"
-    run compile --output_dir "$out" "$@"
-    is "$name" "$wanted"
-    check "$name" "no '$text' in $(cat "$tmp/out" "$tmp/err")" sh -c 'cat "$1" "$2" | grep -qF -- "$3"' - "$tmp/out" "$tmp/err" "$text"
-}
 
 # ---- constants: those that are large lie in a file, which is mapped; others stay in the text ----
 graph rows
 # shellcheck disable=SC2086  # options
-compile constants 0 "y                        largest value 2400, difference 0" "$tmp/rows.json" $cpu --pin add=host --pin odd=host --pin y=host --verify 2
+compiled constants 0 "y                        largest value 2400, difference 0" "$tmp/rows.json" $cpu --pin add=host --pin odd=host --pin y=host --verify 2
 says constants out "odd                      largest value 7198, difference 0"
 check constants_bytes "$(ls -l "$out")" test "$(wc -c <"$out/rows_host.raw")" -eq 28800
 check constants_text "$(cat "$out/host.json")" test "$(wc -c <"$out/host.json")" -lt 3000
@@ -40,7 +31,7 @@ says short err 'constant "c_places.1" (int64[8,300]) needs 19200 bytes from 9600
 
 # ---- a program of host steps alone: no library is opened, and none is needed to run it ----
 steps() { check "$1" "contexts in $(cat "$out/qnnrt.json")" grep -qF '"contexts": []' "$out/qnnrt.json"; }
-compile alone 0 "y                        largest value 2400, difference 0" "$tmp/rows.json" --backends host --verify 2 --explain_plan
+compiled alone 0 "y                        largest value 2400, difference 0" "$tmp/rows.json" --backends host --verify 2 --explain_plan
 says alone out 'step 0   host   4 nodes, "relu" to "odd"'
 lacks alone out 'backend   '
 check alone_files "$(ls "$out")" test "$(ls "$out" | tr '\n' ' ')" = "host.json qnnrt.json rows_host.raw "
@@ -64,10 +55,10 @@ run replay "$tmp/captured" "$out"
 is alone_replay 0
 # All nodes may be the host's though there are libraries.
 # shellcheck disable=SC2086
-compile pinned 0 "relative 0" "$tmp/rows.json" $cpu --pin relu=host --pin add=host --pin odd=host --pin y=host --verify 1 --cache "$tmp/cache"
+compiled pinned 0 "relative 0" "$tmp/rows.json" $cpu --pin relu=host --pin add=host --pin odd=host --pin y=host --verify 1 --cache "$tmp/cache"
 steps pinned
 # shellcheck disable=SC2086
-compile cached 0 "cache     " "$tmp/rows.json" $cpu --pin relu=host --pin add=host --pin odd=host --pin y=host --verify 1 --cache "$tmp/cache"
+compiled cached 0 "cache     " "$tmp/rows.json" $cpu --pin relu=host --pin add=host --pin odd=host --pin y=host --verify 1 --cache "$tmp/cache"
 says cached out "the files are in entry"
 says cached out "relative 0"
 steps cached
@@ -82,7 +73,7 @@ says nothing err '"contexts" and "pipelines" are empty'
 graph empty
 for pins in "" "--pin none=host" "--pin none=host --pin relu=host --pin y=host"; do
     # shellcheck disable=SC2086
-    compile "empty_$pins" 0 "y                        largest value" "$tmp/empty.json" $cpu $pins --verify 1
+    compiled "empty_$pins" 0 "y                        largest value" "$tmp/empty.json" $cpu $pins --verify 1
     # shellcheck disable=SC2086
     run --ctx_dir "$out" --backend_so "cpu=$ref"
     is "empty_runs_$pins" 0
@@ -91,41 +82,41 @@ done
 # ---- places of the largest value, where float16 does not tell values apart ----
 # ---- float64, which no library has ----
 graph wide
-compile wide 0 'float64 in PyTorch, and computed with fewer digits and a smaller range here' "$tmp/wide.json" --backend_so "$ref" --report "$tmp/wide.txt"
+compiled wide 0 'float64 in PyTorch, and computed with fewer digits and a smaller range here' "$tmp/wide.json" --backend_so "$ref" --report "$tmp/wide.txt"
 check wide_report "$(cat "$tmp/wide.txt")" grep -qF 'float64 in PyTorch' "$tmp/wide.txt"
 # shellcheck disable=SC2086  # options
-compile wide_host 0 "plan " "$tmp/wide.json" $cpu --pin to=host --pin exp=host
+compiled wide_host 0 "plan " "$tmp/wide.json" $cpu --pin to=host --pin exp=host
 lacks wide_host out 'float64'
 
 # ---- an entry of a table that numbers of float16 choose, and all that the choice is computed from ----
 graph choice
 half="--backends npu,host --backend_so npu=$ref --fp16 --explain_plan"
 # shellcheck disable=SC2086  # options
-compile choice 0 '"best" chooses entries by numbers of float16' "$tmp/choice.json" $half --report "$tmp/choice.txt" --verify 1
+compiled choice 0 '"best" chooses entries by numbers of float16' "$tmp/choice.json" $half --report "$tmp/choice.txt" --verify 1
 says choice_way out "--pin_inputs best=host computes them in float32"
 check choice_report "$(cat "$tmp/choice.txt")" grep -qF "chooses entries by numbers of float16" "$tmp/choice.txt"
 # shellcheck disable=SC2086
-compile choice_host 0 "host computes 3 nodes (3 pinned to it)" "$tmp/choice.json" $half --pin_inputs best=host --verify 1
+compiled choice_host 0 "host computes 3 nodes (3 pinned to it)" "$tmp/choice.json" $half --pin_inputs best=host --verify 1
 lacks choice_host out "chooses entries"
 # shellcheck disable=SC2086
-compile choice_both 0 "(2 pinned to it" "$tmp/choice.json" $half --pin_inputs best=host --pin relu=npu --verify 1
+compiled choice_both 0 "(2 pinned to it" "$tmp/choice.json" $half --pin_inputs best=host --pin relu=npu --verify 1
 # shellcheck disable=SC2086
-compile choice_float 0 "plan " "$tmp/choice.json" $cpu
+compiled choice_float 0 "plan " "$tmp/choice.json" $cpu
 lacks choice_float out "chooses entries"
 # shellcheck disable=SC2086
-compile choice_none 1 'no graph has a node "worst"' "$tmp/choice.json" $half --pin_inputs worst=host
+compiled choice_none 1 'no graph has a node "worst"' "$tmp/choice.json" $half --pin_inputs worst=host
 # shellcheck disable=SC2086
-compile choice_word 2 '--pin_inputs takes NODE=ROLE, not "best"' "$tmp/choice.json" $half --pin_inputs best
+compiled choice_word 2 '--pin_inputs takes NODE=ROLE, not "best"' "$tmp/choice.json" $half --pin_inputs best
 
 graph ties
 tie=", 1 tie: other places of values that are equal within the tolerance"
-compile ties 0 "rows                     largest value 1, difference 0, relative 0, SNR 999.0 dB$tie" "$tmp/ties.json" --backend_so "$ref" --fp16 --verify 1
+compiled ties 0 "rows                     largest value 1, difference 0, relative 0, SNR 999.0 dB$tie" "$tmp/ties.json" --backend_so "$ref" --fp16 --verify 1
 says ties_of_all out "best                     largest value 1, difference 0, relative 0, SNR 999.0 dB$tie"
 check ties_of_columns "$(cat "$tmp/out")" test "$(grep -c '1 tie:' "$tmp/out")" -eq 2
-compile ties_differ 1 'output "rows" differs by' "$tmp/ties.json" --backend_so "$ref" --fp16 --verify 1 --verify_tolerance 0.00001
+compiled ties_differ 1 'output "rows" differs by' "$tmp/ties.json" --backend_so "$ref" --fp16 --verify 1 --verify_tolerance 0.00001
 
 # ---- a folder that had another program ----
-compile before 0 "host.json" "$tmp/rows.json" --backends host
+compiled before 0 "host.json" "$tmp/rows.json" --backends host
 run compile "$tmp/rows.json" --backend_so "$ref" --output_dir "$out"
 is after 0
 check after_host "$(ls "$out")" test ! -e "$out/host.json"
@@ -139,12 +130,12 @@ says after_dlc err "$out/qnnrt.json says what the folder runs"
 graph functions
 own="--host_op aten.mylib.line.default"
 # shellcheck disable=SC2086
-compile unknown 1 'node "a" (mylib.line.default): the operator is unknown; nodes with it: 2' "$tmp/functions.json" $cpu
+compiled unknown 1 'node "a" (mylib.line.default): the operator is unknown; nodes with it: 2' "$tmp/functions.json" $cpu
 says unknown_line err 'model.py:7 in forward'
 says unknown_way err 'a function of your own can compute it: --host_op mylib.line.default'
 check unknown "it left $out" test ! -e "$out"
 # shellcheck disable=SC2086
-compile own 0 'step 1   host   2 nodes, "a" to "b", 2 of your functions' "$tmp/functions.json" $cpu --host_op mylib.line.default --explain_plan
+compiled own 0 'step 1   host   2 nodes, "a" to "b", 2 of your functions' "$tmp/functions.json" $cpu --host_op mylib.line.default --explain_plan
 check own_files "$(ls "$out")" test "$(ls "$out" | tr '\n' ' ')" = "functions_cpu_0.bin functions_cpu_1.bin functions_host.raw qnnrt.json "
 check own_steps "$(cat "$out/qnnrt.json")" python3 -c 'import json, struct, sys
 program = json.load(open(sys.argv[1] + "/qnnrt.json"))["program"]
@@ -166,7 +157,7 @@ is own_inspect 0
 run --ctx_dir "$out" --backend_so "cpu=$ref" --output_dir "$tmp/none"
 is own_runs_elsewhere 1
 says own_runs_elsewhere err 'desc.host_functions has no "mylib.line.default"'
-compile own_alone 0 "plan " "$tmp/functions.json" --backends host $own
+compiled own_alone 0 "plan " "$tmp/functions.json" --backends host $own
 check own_alone "$(ls "$out")" test -s "$out/host.json"
 run compile "$tmp/rows.json" --backends host --host_op relu.defaults --output_dir "$out"
 is no_such 1

@@ -1,6 +1,8 @@
 /* gguf_file.h - writing GGUF files for tests: pairs, weights, and data of a pattern
 
-   Include it after "test.h". One file at a time is in file[0 ... used). */
+   One file at a time is in file[0 ... used). */
+#include "files.h"
+
 static unsigned char file[1 << 20];
 static size_t used;
 static unsigned pairs, tensors;
@@ -68,15 +70,6 @@ static void tensor(const char *name, uint64_t a, uint64_t b, unsigned type, uint
     number(type, 4);
     number(offset, 8);
     ++tensors;
-}
-
-static const char *path_of(const char *name)
-{
-    static const char *made;
-    static char path[1100];
-    if (made == NULL) made = test_tmpdir();
-    snprintf(path, sizeof path, "%s/%s", made, name);
-    return path;
 }
 
 /* Write the counts into the head, pad it, and add `bytes` bytes of data. */

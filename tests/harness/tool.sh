@@ -77,6 +77,16 @@ says() { check "$1" "no '$3' in $2: $(head -n 3 "$tmp/$2")" grep -qF -- "$3" "$t
 lacks() { check "$1" "'$3' in $2" sh -c '! grep -qF -- "$1" "$2"' - "$3" "$tmp/$2"; }
 silent() { check "$1" "$2 holds $(head -n 1 "$tmp/$2")" test ! -s "$tmp/$2"; }
 
+# compiled NAME STATUS TEXT ARGUMENT ...: of qnnrt-run compile into $out, which is empty; TEXT is in what it prints
+compiled() {
+    name=$1 wanted=$2 text=$3
+    shift 3
+    rm -rf "$out"
+    run compile --output_dir "$out" "$@"
+    is "$name" "$wanted"
+    check "$name" "no '$text' in $(cat "$tmp/out" "$tmp/err")" sh -c 'cat "$1" "$2" | grep -qF -- "$3"' - "$tmp/out" "$tmp/err" "$text"
+}
+
 # wrong NAME TEXT ARGUMENT ...: a usage error in one line that has the text, and a hint in another
 wrong() {
     name=$1 text=$2

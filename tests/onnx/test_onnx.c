@@ -1,34 +1,13 @@
 /* test_onnx.c - qnnrt_onnx.h: what files may have is read, and what is wrong is refused with a sentence */
 #include "qnnrt_onnx.h"
 #include "counted.h"
+#include "files.h"
 #include "onnx_bytes.h"
 #include "test.h"
 
 static onnx_bytes m;                 /* the model that a test writes */
 static qnnrt_onnx *onnx;             /* the one that is open */
 static qnnrt_error refusal;
-
-static const char *folder(void)
-{
-    static const char *made;
-    if (made == NULL) made = test_tmpdir();
-    return made;
-}
-
-static const char *path_of(const char *name)
-{
-    static char path[2][1100];
-    static int turn;
-    turn = !turn;
-    snprintf(path[turn], sizeof path[turn], "%s/%s", folder(), name);
-    return path[turn];
-}
-
-static int put_file(const char *name, const void *data, size_t bytes)
-{
-    remove(path_of(name));
-    return test_write_file(path_of(name), data, bytes);
-}
 
 /* Read m. The block has its size, so that ASan sees a read beyond it. */
 static void *block;

@@ -4,35 +4,13 @@ static unsigned long steps;
 #define QNNRT_WEIGHTS_IMPLEMENTATION
 #include "qnnrt_weights.h"
 #include "counted.h"
+#include "files.h"
 #include "test.h"
 #include <fenv.h>
 
 enum { LINE = 1 << 20 };
 
 /* ---- writing files ------------------------------------------------------------------------------ */
-
-static const char *folder(void)
-{
-    static const char *made;
-    if (made == NULL) made = test_tmpdir();
-    return made;
-}
-
-static const char *path_of(const char *name)
-{
-    static char path[2][1100];
-    static int turn;
-    turn = !turn;
-    snprintf(path[turn], sizeof path[turn], "%s/%s", folder(), name);
-    return path[turn];
-}
-
-/* Write a file of bytes; writing over a file waits for the disk on some systems. */
-static int put(const char *name, const void *data, size_t bytes)
-{
-    remove(path_of(name));
-    return test_write_file(path_of(name), data, bytes);
-}
 
 /* Put the size of a header and the header into bytes, then `values` bytes 0, 1, 2, ...; return the
    size of the file. */
@@ -48,10 +26,10 @@ static size_t make(unsigned char *file, const char *header, size_t values)
 static int put_weights(const char *name, const char *header, size_t values)
 {
     static unsigned char bytes[1 << 16];
-    return put(name, bytes, make(bytes, header, values));
+    return put_file(name, bytes, make(bytes, header, values));
 }
 
-static int put_text(const char *name, const char *text) { return put(name, text, strlen(text)); }
+static int put_text(const char *name, const char *text) { return put_file(name, text, strlen(text)); }
 
 /* ---- checking ----------------------------------------------------------------------------------- */
 
@@ -157,7 +135,7 @@ TEST(weights_files_of_the_oracle_are_read_as_written)
     while (file != NULL && fgets(line, sizeof line, file) != NULL && line[0] != 'c') {
         if (sscanf(line, "file %s %s", part[0], part[1]) == 2) {
             qnnrt_weights_close(w);
-            CHECK(put("oracle.safetensors", raw, from_hex(part[1], raw)));
+            CHECK(put_file("oracle.safetensors", raw, from_hex(part[1], raw)));
             w = opened(path_of("oracle.safetensors"), NULL);
             CHECK(w != NULL);
             ++files;
@@ -433,7 +411,7 @@ TEST(weights_cut_at_every_byte_are_refused)
     size_t count = make(bytes, good_header, GOOD_VALUES), i;
     for (i = 0; i < count; ++i) {
         qnnrt_result result;
-        CHECK(put("cut.safetensors", bytes, i));
+        CHECK(put_file("cut.safetensors", bytes, i));
         result = refuse(path_of("cut.safetensors"), NULL);
         CHECK_EQ(result, QNNRT_E_FORMAT);
         CHECK_STR(refused.text, "cut.safetensors: ");
@@ -457,7 +435,7 @@ TEST(weights_with_flipped_bytes_stay_within_the_file)
             seed = seed * 1664525u + 1013904223u;
             bytes[(seed >> 8) % count] ^= (unsigned char)(1u << (seed >> 5 & 7));
         }
-        CHECK(put("flip.safetensors", bytes, count));
+        CHECK(put_file("flip.safetensors", bytes, count));
         if (qnnrt_weights_open(path_of("flip.safetensors"), NULL, &w, &err) != QNNRT_OK) continue;
         ++accepted;
         info = qnnrt_weights_get_info(w);
@@ -528,11 +506,11 @@ TEST(weights_that_lie_are_refused_with_a_reason)
         CHECK_STR(refused.text, "lie.safetensors: ");
     }
     memset(bytes, 255, sizeof bytes);                   /* a header of 2^64 - 1 bytes */
-    CHECK(put("lie.safetensors", bytes, sizeof bytes));
+    CHECK(put_file("lie.safetensors", bytes, sizeof bytes));
     CHECK_REFUSED("lie.safetensors", QNNRT_E_FORMAT, "18446744073709551615 bytes, the file has 64");
     memset(bytes, 0, sizeof bytes);
     bytes[7] = 0x80;                                    /* 2^63 */
-    CHECK(put("lie.safetensors", bytes, sizeof bytes));
+    CHECK(put_file("lie.safetensors", bytes, sizeof bytes));
     CHECK_REFUSED("lie.safetensors", QNNRT_E_FORMAT, "9223372036854775808 bytes, the file has 64");
 }
 
@@ -608,7 +586,7 @@ TEST(weights_of_another_kind_are_refused_with_the_way_out)
     size_t i;
     qnnrt_weights_desc desc;
     for (i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        CHECK(put(cases[i].name, cases[i].begin, cases[i].bytes));
+        CHECK(put_file(cases[i].name, cases[i].begin, cases[i].bytes));
         CHECK_REFUSED(cases[i].name, cases[i].code, cases[i].text);
         CHECK_STR(refused.hint, cases[i].hint);
         CHECK_STR(refused.text, cases[i].name);
@@ -859,7 +837,7 @@ TEST(weights_give_back_whole_pages_and_keep_their_data)
     CHECK(bytes != NULL);
     size = make(bytes, header, 300100);
     for (i = 0; i < 300100; ++i) bytes[size - 300100 + i] = (unsigned char)(i * 7 >> 3);
-    CHECK(put("pages.safetensors", bytes, size));
+    CHECK(put_file("pages.safetensors", bytes, size));
     w = opened(path_of("pages.safetensors"), NULL);
     CHECK(w != NULL);
     small = qnnrt_weights_find(w, "small");
@@ -897,7 +875,7 @@ TEST(weights_of_5_gib_are_mapped)
     qnnrt_weights *w;
     FILE *file;
     if (sizeof(size_t) < 8 || sizeof(off_t) < 8) SKIP("32 bits");
-    CHECK(put("huge.safetensors", head, make(head, header, 0)));
+    CHECK(put_file("huge.safetensors", head, make(head, header, 0)));
     file = fopen(path_of("huge.safetensors"), "r+b");
     CHECK(file != NULL);
     CHECK(fseeko(file, (off_t)(8 + strlen(header) + 5368709120u), SEEK_SET) == 0);
@@ -936,7 +914,7 @@ TEST(weights_in_any_order_are_sorted_in_time)
                                    i == 0 ? '{' : ',', n, n, n + 1);
         }
         snprintf(text + at, sizeof text - at, "}");
-        CHECK(put("many.safetensors", file, make(file, text, COUNT)));
+        CHECK(put_file("many.safetensors", file, make(file, text, COUNT)));
         steps = 0;
         w = opened(path_of("many.safetensors"), NULL);
         CHECK(w != NULL);
